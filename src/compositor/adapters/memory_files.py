@@ -1,0 +1,128 @@
+"""Reads instruction files for the memory chain.
+
+Performs reads and reports what happened; which files, and what to think of them, is decided in `context/memory`. Opens regular files
+only: a pipe or a device in the place of a file cannot block or feed it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from compositor.context.memory.chain import MemoryChain, memory_flow
+from compositor.context.memory.facts import Fact, FileFact, FolderFact, MemoryPlace, Missing, Need
+
+
+def load_memory(place: MemoryPlace) -> MemoryChain:
+    """Load the chain: answer the flow's questions until it returns. No file that is missing or broken raises."""
+    flow = memory_flow(place)
+    try:
+        need = next(flow)
+        while True:
+            need = flow.send(tuple(read_facts(need)))
+    except StopIteration as end:
+        chain: MemoryChain = end.value
+        return chain
+
+
+def read_facts(need: Need) -> Iterator[Fact]:
+    """The facts of every path in `need`."""
+    for path in need.files:
+        yield read_file(path, need.limit)
+    for path in need.folders:
+        yield read_folder(path)
+
+
+def read_file(path: str, limit: int) -> FileFact:
+    """One file, whole, or why not. `limit` in bytes."""
+    try:
+        real = os.path.realpath(path)
+        status = Path(real).stat()
+        if not stat.S_ISREG(status.st_mode):
+            return FileFact(path=path, real=real, missing=Missing.NOT_A_FILE)
+        if status.st_size > limit:
+            return FileFact(path=path, real=real, size=status.st_size, missing=Missing.TOO_LARGE)
+        data, status = _read_regular(real, limit)
+    except (FileNotFoundError, NotADirectoryError):
+        return FileFact(path=path, missing=Missing.ABSENT)
+    except (OSError, ValueError) as problem:
+        # ValueError: a NUL in the path. ENAMETOOLONG is an OSError like the others: such a file cannot be there.
+        return _unreadable(path, problem)
+    if data is None:
+        return FileFact(path=path, real=real, missing=Missing.NOT_A_FILE)
+    if len(data) > limit:
+        return FileFact(path=path, real=real, size=max(status.st_size, len(data)), missing=Missing.TOO_LARGE)
+    return FileFact(path=path, real=real, data=data, size=len(data), modified=status.st_mtime_ns)
+
+
+def read_folder(path: str) -> FolderFact:
+    """The Markdown files and folders directly in `path`, links followed; empty where there is no folder."""
+    try:
+        with os.scandir(path) as entries:
+            listing = [(entry.name, _is_folder(entry)) for entry in entries]
+        real = os.path.realpath(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return FolderFact(path=path)
+    except OSError as problem:
+        return FolderFact(path=path, detail=problem.strerror or "unknown reason")
+    files = tuple(name for name, is_folder in listing if not is_folder and name.lower().endswith(".md"))
+    return FolderFact(
+        path=path, real=real, files=files, folders=tuple(name for name, is_folder in listing if is_folder)
+    )
+
+
+def memory_place(
+    *,
+    cwd: str,
+    home: str | None,
+    config_home: str | None,
+    managed: Sequence[str] = (),
+    project_root: str | None = None,
+    main_checkout: str | None = None,
+    extra: Sequence[str] = (),
+    sources: Sequence[str] = ("user", "project", "local"),
+    excludes: Sequence[str] = (),
+    approved: Sequence[str] = (),
+    reads_agents_md: bool = True,
+) -> MemoryPlace:
+    """A place with the links of its folders resolved; every path given is absolute. A repository that holds the home folder is no project: `cwd` is."""
+    real_cwd = os.path.realpath(cwd)
+    root = os.path.realpath(project_root) if project_root else real_cwd
+    if home and f"{os.path.realpath(home)}/".startswith(f"{root.rstrip('/')}/"):
+        root = real_cwd
+    return MemoryPlace(
+        cwd=real_cwd,
+        project_root=root,
+        home=os.path.normpath(home) if home else None,
+        config_home=os.path.normpath(config_home) if config_home else None,
+        config_home_real=os.path.realpath(config_home) if config_home else None,
+        managed=tuple(os.path.normpath(folder) for folder in managed),
+        main_checkout=os.path.realpath(main_checkout) if main_checkout else None,
+        extra=tuple(os.path.realpath(folder) for folder in extra),
+        sources=tuple(sources),
+        excludes=tuple(excludes),
+        approved=tuple(os.path.realpath(path) for path in approved),
+        reads_agents_md=reads_agents_md,
+    )
+
+
+def _read_regular(real: str, limit: int) -> tuple[bytes | None, os.stat_result]:
+    """Content (one byte more than `limit` at most) and status; no content when the file was exchanged for something else meanwhile."""
+    handle = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as stream:
+        status = os.fstat(handle)
+        return (stream.read(limit + 1) if stat.S_ISREG(status.st_mode) else None), status
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _unreadable(path: str, problem: OSError | ValueError) -> FileFact:
+    detail = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
+    return FileFact(path=path, missing=Missing.UNREADABLE, detail=detail)

@@ -1,0 +1,1 @@
+"""The built-in tools, performed on real files and processes. `toolbox.py` is the door."""

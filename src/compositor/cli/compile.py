@@ -1,0 +1,78 @@
+"""`compositor compile`: the request of a prompt, exactly as it would be sent. Sends nothing.
+
+Decides the three forms of output: a table, the body's bytes, one JSON object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from typing import Any
+
+import click
+
+from compositor.cli.options import contract_options
+
+
+@click.command(
+    name="compile",
+    epilog="Example: compositor compile 'fix the test' --project . --json | python -m json.tool",
+)
+@contract_options
+@click.option("-r", "--resume", metavar="ID", help="The next request of this session.")
+@click.option(
+    "--transcript", metavar="FILE", type=click.Path(dir_okay=False), help="The next request of this transcript."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: body, spans, markers, tokens, diagnostics.")
+@click.option("--body", "as_body", is_flag=True, help="Exactly the bytes that would be sent.")
+def command(*, as_json: bool, as_body: bool, **values: Any) -> None:
+    """Compile the request of PROMPT and print it; nothing is sent. `-` reads PROMPT from standard input."""
+    from compositor.cli.inputs import preview
+    from compositor.errors import UsageError
+
+    if as_json and as_body:
+        raise UsageError("'--json' and '--body' exclude each other", hint="Give one of them")
+    found = preview(values)
+    if as_body:
+        sys.stdout.buffer.write(found.compiled.body)
+        sys.stdout.buffer.flush()
+    elif as_json:
+        click.echo(_json(found))
+    else:
+        _print_table(found)
+
+
+def _json(found: Any) -> str:
+    import msgspec
+
+    from compositor.cli.inputs import diagnostics_json
+    from compositor.cli.report import markers_json, spans_json, tokens_json
+
+    body = found.compiled.body
+    result = {
+        "body": msgspec.Raw(body),
+        "body_sha256": hashlib.sha256(body).hexdigest(),
+        "headers": dict(found.compiled.headers),
+        "spans": spans_json(found.compiled),
+        "markers": markers_json(found.compiled),
+        "tokens": tokens_json(found.compiled),
+        "omissions": msgspec.to_builtins(found.compiled.omissions),
+        "diagnostics": diagnostics_json(found.diagnostics),
+    }
+    return msgspec.json.encode(result).decode()
+
+
+def _print_table(found: Any) -> None:
+    from compositor.cli.report import diagnostic_lines, marker_lines, region_lines
+
+    compiled, opened = found.compiled, found.opened
+    branch = opened.contract
+    click.echo(f"Request for {branch.model} on {branch.platform.id}, API {branch.api_version}; nothing was sent.\n")
+    for line in (*region_lines(compiled), "", *marker_lines(compiled)):
+        click.echo(line)
+    options = compiled.scalars.data.decode()
+    click.echo(f"options: {options}")
+    for line in diagnostic_lines(found.diagnostics):
+        click.echo(line, err=True)
+    left_out = len(compiled.omissions)
+    click.echo(f"\n{left_out} things were left out. `compositor explain` names every source and every omission.")

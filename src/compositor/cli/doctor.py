@@ -1,0 +1,117 @@
+"""`compositor doctor`: what this machine offers, and what is missing.
+
+Decides what is looked at and what each finding means. Changes nothing, and never prints a key.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+from msgspec import Struct
+
+from compositor._version import __version__
+from compositor.errors import CompositorError, ExitCode
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One thing that was looked at. `state`: ok, missing (works without), or bad (must be mended)."""
+
+    what: str
+    state: str
+    detail: str
+
+
+@click.command(name="doctor")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array instead of lines.")
+@click.option("--project", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Whose settings to read.")
+def command(*, as_json: bool, project: str | None) -> int:
+    """Check this machine: key, versions, git, ripgrep, sandbox, settings files."""
+    findings = tuple(_findings(os.path.realpath(project or Path.cwd())))
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(findings), indent=2).decode())
+    else:
+        for found in findings:
+            click.echo(f"{found.state:8} {found.what:12} {found.detail}")
+    return ExitCode.FAILED if any(found.state == "bad" for found in findings) else ExitCode.OK
+
+
+def _findings(cwd: str) -> Iterator[Finding]:
+    yield Finding(what="compositor", state="ok", detail=f"{__version__} on Python {platform.python_version()}")
+    yield Finding(what="system", state="ok", detail=f"{sys.platform}, {platform.machine()}")
+    yield _key()
+    yield _program("git", "the state of the repository is left out of the context")
+    yield _program("rg", "the ripgrep that comes with the package is used, or a slower search")
+    yield _sandbox()
+    yield from _home()
+    yield from _settings(cwd)
+
+
+def _key() -> Finding:
+    from compositor.adapters.providers.credentials import resolve_endpoint
+
+    try:
+        endpoint = resolve_endpoint(os.environ)
+    except CompositorError as problem:
+        return Finding(what="key", state="bad", detail=str(problem))
+    if not endpoint.has_credentials:
+        hint = "none; `run` compiles and explains but sends nothing (set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN)"
+        return Finding(what="key", state="missing", detail=hint)
+    name = "ANTHROPIC_API_KEY" if endpoint.api_key is not None else "ANTHROPIC_AUTH_TOKEN"
+    return Finding(what="key", state="ok", detail=f"{name} is set; requests go to {endpoint.url}")
+
+
+def _program(name: str, without: str) -> Finding:
+    path = shutil.which(name)
+    if path is None:
+        return Finding(what=name, state="missing", detail=f"not on the path; {without}")
+    result = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False)  # noqa: S603
+    first = (result.stdout.splitlines() or ["no version"])[0]
+    return Finding(what=name, state="ok", detail=f"{first} ({path})")
+
+
+def _sandbox() -> Finding:
+    path = shutil.which("bwrap")
+    if path is None:
+        return Finding(what="sandbox", state="missing", detail="bubblewrap is not installed; commands run unconfined")
+    probe = [path, "--ro-bind", "/", "/", "--unshare-user", "--unshare-net", "--die-with-parent", "true"]
+    worked = subprocess.run(probe, capture_output=True, timeout=10, check=False).returncode == 0  # noqa: S603
+    detail = "works" if worked else "is installed, and this system does not let it make a namespace"
+    return Finding(
+        what="sandbox",
+        state="ok" if worked else "missing",
+        detail=f"bubblewrap {detail}; this version does not use it yet",
+    )
+
+
+def _home() -> Iterator[Finding]:
+    from compositor.adapters.home import find_home
+
+    home = find_home(os.environ)
+    writable = os.access(home if home.exists() else home.parent, os.W_OK)
+    detail = f"{home}{'' if writable else ' cannot be written'}"
+    yield Finding(what="home", state="ok" if writable else "bad", detail=detail)
+
+
+def _settings(cwd: str) -> Iterator[Finding]:
+    from compositor.adapters.settings_files import find_places, load_layers
+
+    try:
+        layers = load_layers(find_places(cwd, os.environ))
+    except CompositorError as problem:
+        yield Finding(what="settings", state="bad", detail=str(problem))
+        return
+    if not layers:
+        yield Finding(what="settings", state="ok", detail="no settings files")
+    for layer in layers:
+        notes = f", {len(layer.diagnostics)} remarks" if layer.diagnostics else ""
+        yield Finding(what="settings", state="ok", detail=f"{layer.level.value}: {layer.file}{notes}")
+        for note in layer.diagnostics:
+            yield Finding(what="settings", state="missing", detail=f"{note.message} ({note.where})")

@@ -1,0 +1,89 @@
+"""`compositor explain`: who put what into a request, why it was let in, and what was left out.
+
+Decides whether its argument is a prompt or a stored session, and how the answer reads. Sends nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import Any
+
+import click
+
+from compositor.cli.options import contract_options
+
+# The beginning of a session id, with the number of a request: `1f0c9a3e` or `1f0c9a3e-...:2`.
+_SESSION = re.compile(r"(?P<id>[0-9a-f]{8}[0-9a-f-]*)(?::(?P<number>\d+))?\Z")
+
+
+@click.command(
+    name="explain",
+    epilog="Examples: compositor explain 'fix the test' --project .   |   compositor explain 1f0c9a3e:2",
+)
+@contract_options
+@click.option("-r", "--resume", metavar="ID", help="The next request of this session.")
+@click.option(
+    "--transcript", metavar="FILE", type=click.Path(dir_okay=False), help="The next request of this transcript."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: rows in wire order, omissions, markers.")
+def command(*, as_json: bool, **values: Any) -> None:
+    """Explain the request of PROMPT, or a request that was sent: SESSION[:REQUEST] (the last one without a number)."""
+    from compositor.cli.inputs import preview
+    from compositor.cli.recorded import recorded_request
+
+    match = _SESSION.match(values.get("prompt") or "")
+    if match is not None:
+        number = int(match["number"]) if match["number"] else None
+        title, compiled, diagnostics = recorded_request(match["id"], number, values)
+    else:
+        found = preview(values)
+        title = f"Request for {found.opened.contract.model}; nothing was sent."
+        compiled, diagnostics = found.compiled, found.diagnostics
+    if as_json:
+        click.echo(_json(compiled, diagnostics))
+        return
+    _print(title, compiled, diagnostics)
+
+
+def _json(compiled: Any, diagnostics: Any) -> str:
+    import msgspec
+
+    from compositor.cli.inputs import diagnostics_json
+    from compositor.cli.report import markers_json, source_rows, tokens_json
+
+    result = {
+        "rows": [msgspec.to_builtins(row) for row in source_rows(compiled)],
+        "markers": markers_json(compiled),
+        "tokens": tokens_json(compiled),
+        "omissions": msgspec.to_builtins(compiled.omissions),
+        "diagnostics": diagnostics_json(diagnostics),
+    }
+    return msgspec.json.encode(result).decode()
+
+
+def _print(title: str, compiled: Any, diagnostics: Any) -> None:
+    from compositor.cli.report import (
+        diagnostic_lines,
+        marker_lines,
+        omission_lines,
+        region_lines,
+        source_rows,
+        table_lines,
+    )
+    from compositor.types.diagnostics import Severity
+
+    width = shutil.get_terminal_size((120, 24)).columns
+    lines = (
+        title,
+        "",
+        *region_lines(compiled),
+        "",
+        *table_lines(source_rows(compiled), width),
+        "",
+        *marker_lines(compiled),
+        "",
+        *omission_lines(compiled.omissions),
+        *diagnostic_lines(diagnostics, Severity.INFO),
+    )
+    click.echo("\n".join(lines))

@@ -1,0 +1,75 @@
+"""A request that was sent, compiled again from transcript, journal and stored head (R424).
+
+Decides which record an id and a number mean, and says whether the bytes are the ones that went out. Reads only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from compositor.adapters.home import find_home
+from compositor.adapters.sessions.heads import HeadStore
+from compositor.adapters.sessions.reading import find_session, read_transcript
+from compositor.config.platforms import find_platform
+from compositor.config.profile import find_profile
+from compositor.context.compile import compile_request
+from compositor.context.head import compile_head
+from compositor.context.transcript.graph import active_path
+from compositor.context.transcript.load import Transcript
+from compositor.errors import TranscriptError
+from compositor.loop.opening import wire_context
+from compositor.types.diagnostics import Diagnostic, Severity
+from compositor.types.journal import SendRecord
+from compositor.types.request import Compiled
+from compositor.types.snapshot import Facts, Snapshot
+
+
+def recorded_request(
+    session: str, number: int | None, values: Mapping[str, Any]
+) -> tuple[str, Compiled, tuple[Diagnostic, ...]]:
+    """Title, request and remarks of request `number` (from 1) of a stored session; the last one without a number."""
+    home = find_home(os.environ)
+    path = find_session(home, session, cwd=os.path.realpath(values.get("project") or Path.cwd()))
+    transcript = read_transcript(path)
+    sends = transcript.journal.sends
+    wanted = len(sends) if number is None else number
+    if not 1 <= wanted <= len(sends):
+        raise TranscriptError(f"the session holds {len(sends)} requests, not a request {wanted}", where=str(path))
+    sent = sends[wanted - 1]
+    compiled = rebuild(transcript, sent.record, HeadStore(home))
+    outcome = sent.outcome.value
+    title = f"Request {wanted} of {len(sends)} in session {path.stem}, {sent.record.time}: {outcome}."
+    return title, compiled, (*transcript.diagnostics, _comparison(compiled, sent.record))
+
+
+def rebuild(transcript: Transcript, record: SendRecord, heads: HeadStore) -> Compiled:
+    """The request of a journal record, from nothing. Raises `TranscriptError` when its head is gone."""
+    parts = heads.get(record.head_digest)
+    if parts is None:
+        raise TranscriptError(
+            f"the head {record.head_digest[:12]} of this request is not stored any more",
+            hint="Its messages are in the transcript, its tools and system prompt are not",
+        )
+    options = record.options
+    profile = find_profile(options.model).profile
+    facts = Facts(model=options.model, binds_thinking=profile.binds_thinking, prefill=profile.prefill)
+    entries = active_path(transcript.entries, leaf=record.leaf).entries if record.leaf is not None else ()
+    wire = wire_context(profile, find_platform("claude-api"), api_version=options.api_version, betas=options.betas)
+    snapshot = Snapshot(head=compile_head(parts), entries=entries, facts=facts, options=options)
+    return compile_request(snapshot, wire)
+
+
+def _comparison(compiled: Compiled, record: SendRecord) -> Diagnostic:
+    same = compiled.view_digest == record.view_digest and compiled.size == record.size
+    if same:
+        return Diagnostic(
+            "recorded.same", "The bytes are those that were sent", severity=Severity.INFO, where=record.view_digest[:12]
+        )
+    return Diagnostic(
+        "recorded.differs",
+        f"The bytes differ from those that were sent ({record.size} bytes): another version of this program wrote them",
+        where=record.view_digest[:12],
+    )

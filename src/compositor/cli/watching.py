@@ -1,0 +1,111 @@
+"""What a person sees of a turn while it runs: the answer on standard output, everything else on standard error.
+
+Decides wording and order of the lines. Influences nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from compositor.cli.report import marker_lines, region_lines
+from compositor.runtime.events import (
+    AgentEvent,
+    AnswerEnded,
+    CallEnded,
+    CallJudged,
+    RequestStarted,
+    Retrying,
+    Streamed,
+    TurnResult,
+)
+from compositor.types.stream import BlockDelta
+from compositor.types.usage import Usage
+from compositor.types.verdicts import Allow
+
+if TYPE_CHECKING:
+    from compositor.config.contract import RunContract
+
+
+class TextWatcher:
+    """Prints a turn. `detailed` shows regions and markers of each request and every finding of the gate, all on standard output."""
+
+    def __init__(self, *, detailed: bool = False) -> None:
+        self._detailed = detailed
+        self._mid_line = False
+
+    def __call__(self, event: AgentEvent) -> None:
+        match event:
+            case Streamed(event=BlockDelta(kind="text_delta", delta=delta)):
+                self._text(str(msgspec.json.decode(delta)["text"]))
+            case RequestStarted() if self._detailed:
+                self._request(event)
+            case Retrying(notice=notice):
+                self.note(f"retry {notice.attempt} of {notice.limit} in {notice.delay:.1f} s: {notice.failure.message}")
+            case AnswerEnded():
+                self._answer(event)
+            case CallJudged():
+                self._judged(event)
+            case CallEnded(outcome=outcome):
+                self.note(f"  {outcome.kind.value}: {outcome.display}")
+            case _:
+                pass
+
+    def note(self, line: str) -> None:
+        """One line beside the answer."""
+        self._end_line()
+        click.echo(line, err=not self._detailed)
+
+    def _text(self, text: str) -> None:
+        click.echo(text, nl=False)
+        self._mid_line = not text.endswith("\n")
+
+    def _end_line(self) -> None:
+        if self._mid_line:
+            click.echo()
+            self._mid_line = False
+
+    def _request(self, event: RequestStarted) -> None:
+        self.note(f"\n── request {event.number} " + "─" * 60)
+        for line in (*region_lines(event.compiled), *marker_lines(event.compiled)):
+            self.note(line)
+
+    def _answer(self, event: AnswerEnded) -> None:
+        if self._detailed:
+            self.note(f"tokens reported: {usage_text(event.message.usage)}")
+        for note in event.message.notes:
+            self.note(f"note: {note}")
+        self._end_line()
+
+    def _judged(self, event: CallJudged) -> None:
+        allowed = isinstance(event.verdict, Allow)
+        self.note(f"{'✓' if allowed else '✗'} {event.display}   [{event.verdict.reason}]")
+        if self._detailed:
+            findings = " → ".join(f"{found.gate.value} {found.finding.value}" for found in event.trace)
+            self.note(f"  gate: {findings}")
+
+
+def usage_text(usage: Usage) -> str:
+    """Tokens of a response: what was read from the cache, written to it, and new."""
+    return (
+        f"{usage.total_input:,} in (cache read {usage.read:,}, written {usage.written:,}, new {usage.input_tokens:,}), "
+        f"{usage.output_tokens:,} out"
+    )
+
+
+def money(result: TurnResult, contract: RunContract) -> float | None:
+    """US dollars, or `None` where no price is known."""
+    from compositor.config.price import cost, find_price
+
+    price = find_price(contract.profile.id)
+    return None if price is None else sum(cost(usage, price) for usage in result.usages)
+
+
+def end_line(result: TurnResult, contract: RunContract) -> str:
+    """The last line of a run: tokens, cache, money."""
+    dollars = money(result, contract)
+    price = "price unknown" if dollars is None else f"${dollars:.4f}"
+    plural = "request" if result.requests == 1 else "requests"
+    return f"{result.requests} {plural}; {usage_text(result.usage)}; {price}"

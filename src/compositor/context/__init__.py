@@ -1,0 +1,1 @@
+"""The context line: what the model knows. Pure; never decides what can happen."""

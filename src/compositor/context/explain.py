@@ -1,0 +1,189 @@
+"""Explain a compiled request: every byte has one source (R015, law 4).
+
+Decides how bytes map to sources and back, and what the first difference of two requests is and means. Looks at a request that is
+finished; never changes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+
+from msgspec import Struct
+
+from compositor.context.head import TEXT_CLOSING, TEXT_OPENING
+from compositor.context.wire.canonical import CLOSING, OPENINGS
+from compositor.types.blocks import ABSENT, TextBlock
+from compositor.types.messages import Part
+from compositor.types.provenance import WIRE, Attribution, Lane, Lifetime, Source, Span
+from compositor.types.request import CacheRegion, Chunk, Compiled, Splice
+
+MARKER = Attribution(Source("wire", "cache_control"), Lane.WIRE, Lifetime.TURN, "a cache marker, placed at assembly")
+
+
+def spans(compiled: Compiled) -> tuple[Span, ...]:
+    """Spans that tile the body: each begins where the one before it ends, the last ends with the body."""
+    found: list[Span] = []
+    position = 0
+    for length, origin in _joined(_body_runs(compiled)):
+        found.append(Span(position, position + length, origin))
+        position += length
+    return tuple(found)
+
+
+def source_at(compiled: Compiled, offset: int) -> Span:
+    """The span that holds byte `offset`. Raises `IndexError` outside the body."""
+    position = 0
+    for length, origin in _joined(_body_runs(compiled)):
+        if offset < position + length and offset >= 0:
+            return Span(position, position + length, origin)
+        position += length
+    raise IndexError(f"byte {offset} is outside a body of {compiled.size} bytes")
+
+
+def chunk_runs(chunk: Chunk) -> Iterator[tuple[int, Attribution]]:
+    """Run lengths of one element, made from its message on demand."""
+    if chunk.message is None:
+        yield from chunk.runs
+        return
+    yield len(OPENINGS[chunk.message.role]), WIRE
+    for number, (part, size) in enumerate(zip(chunk.message.parts, chunk.sizes, strict=True)):
+        if number:
+            yield 1, WIRE
+        yield from _part_runs(part, size)
+    yield len(CLOSING), WIRE
+
+
+def _part_runs(part: Part, size: int) -> Iterator[tuple[int, Attribution]]:
+    """The keys around a plain text are `wire`; any other block belongs whole to its source."""
+    if not isinstance(part.block, TextBlock) or part.block.citations is not ABSENT:
+        yield size, part.origin
+        return
+    yield len(TEXT_OPENING), WIRE
+    if part.runs is None:
+        yield size - len(TEXT_OPENING) - len(TEXT_CLOSING), part.origin
+    else:
+        yield from part.runs
+    yield len(TEXT_CLOSING), WIRE
+
+
+def _body_runs(compiled: Compiled) -> Iterator[tuple[int, Attribution]]:
+    head = compiled.head
+    spliced = {(splice.region, splice.index): splice for splice in compiled.splices}
+    yield 1, WIRE
+    if head.tools or head.deferred:
+        yield from _region_runs(b'"tools":[', CacheRegion.TOOLS, head.tools + head.deferred, spliced)
+    if head.system:
+        yield from _region_runs(b'"system":[', CacheRegion.SYSTEM, head.system, spliced)
+    yield from _region_runs(b'"messages":[', CacheRegion.MESSAGES, compiled.message_chunks(), spliced)
+    yield from compiled.scalars.runs
+    yield 1, WIRE
+
+
+def _region_runs(
+    frame: bytes, region: CacheRegion, chunks: Iterable[Chunk], spliced: dict[tuple[CacheRegion, int], Splice]
+) -> Iterator[tuple[int, Attribution]]:
+    yield len(frame), WIRE
+    for index, chunk in enumerate(chunks):
+        if index:
+            yield 1, WIRE
+        splice = spliced.get((region, index))
+        yield from chunk_runs(chunk) if splice is None else _spliced_runs(chunk, splice)
+    yield 2, WIRE
+
+
+def _spliced_runs(chunk: Chunk, splice: Splice) -> Iterator[tuple[int, Attribution]]:
+    position = 0
+    for length, origin in chunk_runs(chunk):
+        inside = splice.offset - position
+        if 0 <= inside < length:
+            yield inside, origin
+            yield len(splice.insert), MARKER
+            yield length - inside, origin
+        else:
+            yield length, origin
+        position += length
+
+
+def _joined(runs: Iterable[tuple[int, Attribution]]) -> Iterator[tuple[int, Attribution]]:
+    """Neighbors of one origin as one run; empty runs left out."""
+    pending = 0
+    current: Attribution | None = None
+    for length, origin in runs:
+        if not length:
+            continue
+        if origin is current:
+            pending += length
+            continue
+        if current is not None:
+            yield pending, current
+        pending, current = length, origin
+    if current is not None:
+        yield pending, current
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """Where the prefix of a request first departs from that of an earlier one (R093).
+
+    `region` is tools, system or messages, `index` the element there; `before` and `after` the sources on both sides (`None` where one request has no
+    such element); `cause` one sentence.
+    """
+
+    region: CacheRegion
+    index: int
+    before: Attribution | None
+    after: Attribution | None
+    cause: str
+
+
+def first_difference(earlier: Compiled, later: Compiled) -> Difference | None:
+    """The first element of the prefix view that changed; `None` when `later` only appends to `earlier`."""
+    regions = (
+        (CacheRegion.TOOLS, earlier.head.tools, later.head.tools),
+        (CacheRegion.SYSTEM, earlier.head.system, later.head.system),
+    )
+    for region, old, new in regions:
+        for index, (one, two) in enumerate(zip_longest(old, new)):
+            if one is None or two is None or one.data != two.data:
+                return _difference(region, index, one, two)
+    for index, (one, two) in enumerate(zip_longest(earlier.message_chunks(), later.message_chunks())):
+        if one is None:
+            return None
+        if two is None or one.data != two.data:
+            return _difference(CacheRegion.MESSAGES, index, one, two)
+    return None
+
+
+def _difference(region: CacheRegion, index: int, old: Chunk | None, new: Chunk | None) -> Difference:
+    before, after = _departure(old, new)
+    named = after or before
+    what = f"{named.source.kind} {named.source.name}".strip() if named is not None else "an element"
+    if old is None:
+        verb = "was added"
+    elif new is None:
+        verb = "is gone"
+    else:
+        verb = "changed"
+    cause = f"{what} {verb} in {region.value}[{index}]"
+    return Difference(region=region, index=index, before=before, after=after, cause=cause)
+
+
+def _departure(old: Chunk | None, new: Chunk | None) -> tuple[Attribution | None, Attribution | None]:
+    """The origins at the first byte in which the two elements differ."""
+    if old is None or new is None:
+        return (None if old is None else _origin_at(old, 0)), (None if new is None else _origin_at(new, 0))
+    shorter = min(len(old.data), len(new.data))
+    offset = next((at for at in range(shorter) if old.data[at] != new.data[at]), shorter)
+    return _origin_at(old, offset), _origin_at(new, offset)
+
+
+def _origin_at(chunk: Chunk, offset: int) -> Attribution | None:
+    """The origin of byte `offset`, or the nearest one before it that is more than syntax."""
+    position, nearest = 0, None
+    for length, origin in chunk_runs(chunk):
+        if origin is not WIRE:
+            nearest = origin
+        position += length
+        if offset < position and nearest is not None:
+            return nearest
+    return nearest

@@ -1,0 +1,119 @@
+"""Cleaning: what the wire refuses inside a block is taken out, and only that (L06 to L08, L63 to L65, L75 to L78, R157, R172).
+
+Decides block by block. A message that loses all its blocks goes away; the rest of the conversation stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from compositor.types.blocks import (
+    THINKING_TYPES,
+    ContentBlock,
+    RedactedThinkingBlock,
+    ResultContent,
+    ServerToolUseBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolReferenceBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    block_type,
+)
+from compositor.types.entries import AssistantEntry
+from compositor.types.messages import Part, Role
+
+from .drafts import Draft, Notes, RoundContext
+
+STEP = "clean"
+
+_ASSISTANT_ONLY = (ToolUseBlock, ServerToolUseBlock, ThinkingBlock, RedactedThinkingBlock)
+_SNAPSHOT_DATE = re.compile(r"-\d{8}\Z")
+
+
+def clean_blocks(context: RoundContext, drafts: Sequence[Draft], notes: Notes) -> Sequence[Draft]:
+    """Take out blocks that their role or the wire cannot hold, and clean the content of results."""
+    cleaned: list[Draft] = []
+    for draft in drafts:
+        without_thinking = _thinking_refusal(context, draft)
+        parts = tuple(
+            kept for part in draft.parts if (kept := _clean_part(draft.role, part, without_thinking, notes)) is not None
+        )
+        if parts:
+            cleaned.append(draft if parts == draft.parts else msgspec.structs.replace(draft, parts=parts))
+        else:
+            notes.leave_out(STEP, "a message", "nothing of it can be sent (L06)", draft.source)
+    return cleaned
+
+
+def _thinking_refusal(context: RoundContext, draft: Draft) -> str | None:
+    """Why the thinking of this message cannot be replayed; `None` when it can (R423, F05)."""
+    entry = draft.entry
+    if not isinstance(entry, AssistantEntry) or not any(isinstance(part.block, THINKING_TYPES) for part in draft.parts):
+        return None
+    if _SNAPSHOT_DATE.sub("", entry.model) != _SNAPSHOT_DATE.sub("", context.facts.model):
+        return f"it was made by {entry.model!r}, the request goes to {context.facts.model!r}"
+    if context.facts.binds_thinking and entry.prefix_digest != context.view_digest():
+        return "what stands before it is not what it was made under (R423)"
+    return None
+
+
+def _clean_part(role: Role, part: Part, without_thinking: str | None, notes: Notes) -> Part | None:
+    block = part.block
+    reason = _refusal(role, block, without_thinking)
+    if reason is not None:
+        notes.leave_out(STEP, f"a {block_type(block)!r} block", reason, part.origin.source)
+        return None
+    if isinstance(block, ToolResultBlock):
+        result = _clean_result(block, part, notes)
+        return part if result is block else Part(result, part.origin)
+    return part
+
+
+def _refusal(role: Role, block: ContentBlock, without_thinking: str | None) -> str | None:
+    if isinstance(block, TextBlock):
+        return None if block.text and not block.text.isspace() else "it holds no visible text (L07, L08)"
+    if isinstance(block, THINKING_TYPES):
+        if isinstance(block, ThinkingBlock) and not block.signature:
+            return "it is not signed (L76)"
+        return without_thinking if role is Role.ASSISTANT else "only the assistant thinks"
+    if isinstance(block, ToolResultBlock):
+        return None if role is Role.USER else "a result belongs to a user message (L65)"
+    if isinstance(block, _ASSISTANT_ONLY):
+        return None if role is Role.ASSISTANT else "a call belongs to an assistant message (L65)"
+    if isinstance(block, ToolReferenceBlock):
+        return "a tool reference stands inside a result only"
+    if isinstance(block, UnknownBlock) and role is Role.USER:
+        return "its type is unknown"
+    return None
+
+
+def _clean_result(block: ToolResultBlock, part: Part, notes: Notes) -> ToolResultBlock:
+    content = block.content
+    if content is None or (isinstance(content, str) and content and not content.isspace()):
+        return block
+    if isinstance(content, str):
+        return msgspec.structs.replace(block, content=None)
+    kept = tuple(item for item in content if not _empty_text(item))
+    if block.is_error:
+        texts = tuple(item for item in kept if isinstance(item, TextBlock))
+        for item in kept:
+            if not isinstance(item, TextBlock):
+                notes.leave_out(
+                    STEP,
+                    f"a {block_type(item)!r} in an error result",
+                    "errors hold text only (L63)",
+                    part.origin.source,
+                )
+        kept = texts
+    if kept == content:
+        return block
+    return msgspec.structs.replace(block, content=kept or None)
+
+
+def _empty_text(item: ResultContent) -> bool:
+    return isinstance(item, TextBlock) and (not item.text or item.text.isspace())

@@ -1,0 +1,129 @@
+"""Pair repair: every call of the model is answered in the very next message, once, in call order (L55 to L59, F01 to F03).
+
+Decides what stands in for a missing result and what happens to a stray one. Works on one round: the assistant message that opens it and
+everything after it up to the next assistant message.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from compositor.types.blocks import ToolResultBlock, ToolUseBlock
+from compositor.types.messages import Part, Role
+from compositor.types.provenance import Attribution, Lane, Lifetime, Source
+
+from .drafts import Draft, Notes, RoundContext
+
+STEP = "pairs"
+INTERRUPTED = "The call was interrupted before it gave a result."
+
+_LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
+_ILLEGAL_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def repair_pairs(context: RoundContext, drafts: Sequence[Draft], notes: Notes) -> Sequence[Draft]:
+    """Give every call one result, first thing in the next message; drop results that answer nothing. Renames illegal or repeated ids."""
+    opening = drafts[0] if drafts and drafts[0].role is Role.ASSISTANT else None
+    calls = tuple(part.block for part in opening.parts if isinstance(part.block, ToolUseBlock)) if opening else ()
+    if not calls and not any(_has_result(draft) for draft in drafts):
+        return drafts
+    names = _legal_ids(calls, context)
+    results, rest = _take_results(drafts[1:] if opening else drafts)
+    repaired: list[Draft] = []
+    if opening is not None:
+        repaired.append(_rename_calls(opening, names))
+    if calls:
+        repaired.append(_results_draft(calls, names, results, notes))
+    _note_strays(results, notes)
+    repaired.extend(rest)
+    return repaired
+
+
+def _has_result(draft: Draft) -> bool:
+    return any(isinstance(part.block, ToolResultBlock) for part in draft.parts)
+
+
+def _legal_ids(calls: Sequence[ToolUseBlock], context: RoundContext) -> tuple[str, ...]:
+    """The id under which each call goes out: its own where that is legal and new, else always the same other one."""
+    taken: set[str] = set()
+    names: list[str] = []
+    for call in calls:
+        name = call.id if _LEGAL_ID.match(call.id) else _sanitized(call.id)
+        count = 1
+        candidate = name
+        while candidate in taken or candidate in context.used_ids:
+            count += 1
+            candidate = f"{name}_{count}"
+        taken.add(candidate)
+        names.append(candidate)
+    return tuple(names)
+
+
+def _sanitized(call_id: str) -> str:
+    suffix = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{_ILLEGAL_CHARACTER.sub('_', call_id)}_{suffix}"
+
+
+def _rename_calls(opening: Draft, names: Sequence[str]) -> Draft:
+    fresh = iter(names)
+    parts = [
+        _renamed(part, part.block, next(fresh)) if isinstance(part.block, ToolUseBlock) else part
+        for part in opening.parts
+    ]
+    return msgspec.structs.replace(opening, parts=tuple(parts))
+
+
+def _renamed(part: Part, call: ToolUseBlock, name: str) -> Part:
+    return part if name == call.id else Part(msgspec.structs.replace(call, id=name), part.origin)
+
+
+def _take_results(drafts: Sequence[Draft]) -> tuple[dict[str, list[Part]], list[Draft]]:
+    """Split off all results, by the id they answer; what remains keeps its order."""
+    results: dict[str, list[Part]] = {}
+    rest: list[Draft] = []
+    for draft in drafts:
+        kept = []
+        for part in draft.parts:
+            if isinstance(part.block, ToolResultBlock):
+                results.setdefault(part.block.tool_use_id, []).append(part)
+            else:
+                kept.append(part)
+        if kept:
+            rest.append(msgspec.structs.replace(draft, parts=tuple(kept)))
+        elif not draft.parts:
+            rest.append(draft)
+    return results, rest
+
+
+def _results_draft(
+    calls: Sequence[ToolUseBlock], names: Sequence[str], results: dict[str, list[Part]], notes: Notes
+) -> Draft:
+    answers: list[Part] = []
+    for call, name in zip(calls, names, strict=True):
+        waiting = results.get(call.id)
+        answers.append(_answer(call, name, waiting.pop(0) if waiting else None, notes))
+    return Draft(role=Role.USER, parts=tuple(answers), source=answers[0].origin.source)
+
+
+def _note_strays(results: dict[str, list[Part]], notes: Notes) -> None:
+    for call_id, spare in results.items():
+        for part in spare:
+            notes.leave_out(
+                STEP, f"a result for {call_id!r}", "no open call has this id (L56, L58)", part.origin.source
+            )
+
+
+def _answer(call: ToolUseBlock, name: str, found: Part | None, notes: Notes) -> Part:
+    if found is None:
+        notes.leave_out(STEP, f"the result of {call.name} ({call.id})", "it never arrived; an error stands in", None)
+        origin = Attribution(
+            Source("repair", STEP), Lane.CONVERSATION, Lifetime.CONVERSATION, "a call must be answered (L55)"
+        )
+        return Part(ToolResultBlock(name, INTERRUPTED, is_error=True), origin)
+    if name == call.id:
+        return found
+    return Part(msgspec.structs.replace(found.block, tool_use_id=name), found.origin)  # type: ignore[type-var]

@@ -1,0 +1,307 @@
+"""The transcript's own line format, version 0: one record, one line of JSON, and back.
+
+Decides how values become lines and how lines become values, through the shapes of `shapes.py`: inner types are not the
+file format. What it does not know goes through the unknown door with its raw bytes; what is no record at all is
+`Damaged`. Never reads a file and never decides which record counts.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, assert_never
+
+import msgspec
+from msgspec import Raw, Struct
+
+from compositor.context.wire.canonical import encode_json
+from compositor.errors import TranscriptFormatError
+from compositor.types.attachments import Attachment, TextAttachment, UnknownAttachment
+from compositor.types.blocks import ContentBlock, ParsedBlocks, parse_content
+from compositor.types.entries import (
+    AssistantEntry,
+    AttachmentEntry,
+    MarkerEntry,
+    Origin,
+    UnknownEntry,
+    UserEntry,
+)
+from compositor.types.journal import OutcomeRecord, SendRecord, SentEntry
+from compositor.types.json import repair_raw
+from compositor.types.request import MarkerPlan, RequestOptions
+from compositor.types.snapshot import PrefixEvent
+
+from . import shapes
+from .raw import BLANK, fields_of, owned, repair_strings, repaired_json, text_field
+from .shapes import copy_fields
+
+
+class SessionHeader(Struct, frozen=True, kw_only=True):
+    """What a session says of itself. `cwd` is the project's real path, `time` ISO 8601 in UTC, `program` name/version."""
+
+    session_id: str
+    time: str
+    cwd: str
+    program: str = ""
+    forked_from: str | None = None
+    version: int = shapes.VERSION
+
+
+StoredEntry: TypeAlias = UserEntry | AssistantEntry | AttachmentEntry | MarkerEntry | UnknownEntry
+"""Every kind of entry but progress (R161)."""
+
+JournalRecord: TypeAlias = SendRecord | OutcomeRecord | PrefixEvent
+Record: TypeAlias = SessionHeader | StoredEntry | JournalRecord
+
+
+class Damaged(Struct, frozen=True):
+    """A line that holds no record. `line` counts from 1; 0 where it is not known."""
+
+    line: int
+    reason: str
+
+
+class Decoded(Struct, frozen=True):
+    """A record and what had to be repaired or left out to read it, as short sentences."""
+
+    record: Record | Damaged
+    notes: tuple[str, ...] = ()
+
+
+def encode_record(record: Record) -> bytes:
+    """`record` as one line of UTF-8 JSON with its newline; lone surrogates become U+FFFD.
+
+    Raises `TranscriptFormatError` when raw JSON inside it is no JSON: such a line could never be read again.
+    """
+    if isinstance(record, UnknownEntry) and decode_line(bytes(record.raw)) == record:
+        return bytes(repair_raw(record.raw)).strip() + b"\n"
+    line = _encode_shape(_to_line(record))
+    try:
+        msgspec.json.decode(line, type=Raw)
+        line.decode()
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise TranscriptFormatError(
+            f"a {type(record).__name__} holds raw bytes that are not JSON: {problem}", hint="Parse them first"
+        ) from problem
+    return line + b"\n"
+
+
+def decode_line(data: bytes, *, line: int = 0) -> Record | Damaged:
+    """The record in one line, with or without its line break.
+
+    A type or shape that is not known gives an `UnknownEntry` with the line as `raw`.
+    """
+    return decode_with_notes(data, line=line).record
+
+
+def decode_with_notes(data: bytes, *, line: int = 0) -> Decoded:
+    """`decode_line`, and what was repaired on the way (law 9)."""
+    text = data.strip(BLANK)
+    if not text:
+        return Decoded(Damaged(line, "NUL bytes instead of a record" if b"\0" in data else "an empty line"))
+    notes = ("NUL bytes around the record were left out",) if b"\0" in data else ()
+    try:
+        text.decode()
+        shape = _decode_shape(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _decode_odd(text, line, notes)
+    except RecursionError:
+        return Decoded(Damaged(line, "nested too deeply"))
+    return _from_line(shape, text, notes)
+
+
+def _to_line(record: Record) -> Struct:
+    match record:
+        case SessionHeader():
+            return copy_fields(record, shapes.SessionLine, id=record.session_id)
+        case UserEntry():
+            return copy_fields(
+                record,
+                shapes.UserLine,
+                id=record.uuid,
+                origin=record.origin.value,
+                meta=record.is_meta,
+                content=_raw_content(record.content),
+            )
+        case AssistantEntry():
+            return copy_fields(record, shapes.AssistantLine, id=record.uuid, content=_raw_content(record.content))
+        case AttachmentEntry():
+            return copy_fields(
+                record, shapes.AttachmentLine, id=record.uuid, attachment=Raw(_encode_attachment(record.attachment))
+            )
+        case MarkerEntry():
+            return copy_fields(record, shapes.MarkerLine, id=record.uuid)
+        case UnknownEntry():
+            return copy_fields(record, shapes.UnknownLine, id=record.uuid, kind=record.type)
+        case SendRecord():
+            return copy_fields(
+                record,
+                shapes.SendLine,
+                sent=tuple(copy_fields(sent, shapes.SentShape) for sent in record.sent),
+                markers=tuple(copy_fields(marker, shapes.MarkerShape) for marker in record.markers),
+                options=_options_shape(record.options),
+                events=tuple(copy_fields(event, shapes.EventShape) for event in record.events),
+            )
+        case OutcomeRecord():
+            return copy_fields(record, shapes.OutcomeLine)
+        case PrefixEvent():
+            return copy_fields(record, shapes.EventLine)
+        case _:
+            assert_never(record)
+
+
+def _from_line(shape: shapes.Line, text: bytes, notes: tuple[str, ...]) -> Decoded:
+    match shape:
+        case shapes.SessionLine():
+            return Decoded(copy_fields(shape, SessionHeader, session_id=shape.id), notes)
+        case shapes.UserLine():
+            return _user(shape, text, notes)
+        case shapes.AssistantLine():
+            return _assistant(shape, text, notes)
+        case shapes.AttachmentLine():
+            attachment = _decode_attachment(shape.attachment)
+            return Decoded(copy_fields(shape, AttachmentEntry, uuid=shape.id, attachment=attachment), notes)
+        case shapes.MarkerLine():
+            return Decoded(copy_fields(shape, MarkerEntry, uuid=shape.id, detail=owned(shape.detail)), notes)
+        case shapes.UnknownLine():
+            unknown = copy_fields(shape, UnknownEntry, uuid=shape.id, type=shape.kind, raw=owned(shape.raw))
+            return Decoded(unknown, notes)
+        case shapes.SendLine():
+            return Decoded(_send(shape), notes)
+        case shapes.OutcomeLine():
+            return Decoded(copy_fields(shape, OutcomeRecord), notes)
+        case shapes.EventLine():
+            return Decoded(copy_fields(shape, PrefixEvent), notes)
+        case _:
+            assert_never(shape)
+
+
+def _user(shape: shapes.UserLine, text: bytes, notes: tuple[str, ...]) -> Decoded:
+    parsed = _parse(shape.content)
+    if parsed is None:
+        return _odd_shape(text, "content is neither text nor a list of blocks", notes)
+    origin = Origin(shape.origin) if shape.origin in _ORIGINS else Origin.UNCLASSIFIED
+    if origin.value != shape.origin:
+        notes = (*notes, f"an unknown origin {shape.origin!r} is read as {origin.value!r}")
+    entry = UserEntry(
+        uuid=shape.id,
+        parent=shape.parent,
+        time=shape.time,
+        content=parsed.blocks,
+        origin=origin,
+        is_meta=shape.meta,
+    )
+    return Decoded(entry, notes + parsed.notes)
+
+
+def _assistant(shape: shapes.AssistantLine, text: bytes, notes: tuple[str, ...]) -> Decoded:
+    parsed = _parse(shape.content)
+    if parsed is None:
+        return _odd_shape(text, "content is neither text nor a list of blocks", notes)
+    entry = copy_fields(shape, AssistantEntry, uuid=shape.id, content=parsed.blocks)
+    return Decoded(entry, notes + parsed.notes)
+
+
+def _send(shape: shapes.SendLine) -> SendRecord:
+    return copy_fields(
+        shape,
+        SendRecord,
+        sent=tuple(copy_fields(sent, SentEntry) for sent in shape.sent),
+        markers=tuple(copy_fields(marker, MarkerPlan) for marker in shape.markers),
+        options=_options(shape.options),
+        events=tuple(copy_fields(event, PrefixEvent) for event in shape.events),
+    )
+
+
+def _options_shape(options: RequestOptions) -> shapes.OptionsShape:
+    absent = {name: shapes.ABSENT for name in _RAW_OPTIONS if getattr(options, name) is None}
+    return copy_fields(options, shapes.OptionsShape, **absent)
+
+
+def _options(shape: shapes.OptionsShape) -> RequestOptions:
+    raw = {name: _present(getattr(shape, name)) for name in _RAW_OPTIONS}
+    return copy_fields(shape, RequestOptions, **raw)
+
+
+def _decode_odd(text: bytes, line: int, notes: tuple[str, ...]) -> Decoded:
+    """A line that is no record as it stands: repaired text first, then the unknown door, then damage."""
+    repaired = repaired_json(text)
+    if repaired is None:
+        return Decoded(Damaged(line, "NUL bytes inside the record" if b"\0" in text else "not JSON"))
+    if repaired != text:
+        notes = (*notes, "invalid text was replaced by U+FFFD")
+        try:
+            return _from_line(_decode_shape(repaired), repaired, notes)
+        except msgspec.MsgspecError:
+            pass
+    fields = fields_of(repaired)
+    if fields is None:
+        return Decoded(Damaged(line, "JSON, but not an object"))
+    if text_field(fields, "type") is None:
+        return Decoded(Damaged(line, "an object without a type"))
+    return _odd_shape(repaired, "its type or shape is not known to this version", notes)
+
+
+def _odd_shape(text: bytes, why: str, notes: tuple[str, ...]) -> Decoded:
+    fields = fields_of(text) or {}
+    kind = text_field(fields, "type") or "?"
+    entry = UnknownEntry(
+        uuid=text_field(fields, "id") or "",
+        parent=text_field(fields, "parent"),
+        time=text_field(fields, "time") or "",
+        type=kind,
+        raw=Raw(text),
+    )
+    return Decoded(entry, (*notes, f"a {kind!r} record is kept but not used: {why}"))
+
+
+def _parse(content: Raw) -> ParsedBlocks | None:
+    try:
+        return parse_content(content)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _raw_content(content: tuple[ContentBlock, ...]) -> Raw:
+    try:
+        return Raw(encode_json(content))
+    except UnicodeEncodeError:
+        return Raw(encode_json(repair_strings(content)))
+
+
+def _encode_attachment(attachment: Attachment) -> bytes:
+    match attachment:
+        case TextAttachment():
+            return _encode_shape(copy_fields(attachment, shapes.TextShape))
+        case UnknownAttachment():
+            return _encode_shape(copy_fields(attachment, shapes.UnknownShape))
+        case _:
+            assert_never(attachment)
+
+
+def _decode_attachment(raw: Raw) -> Attachment:
+    try:
+        shape = _decode_attachment_shape(raw)
+    except msgspec.MsgspecError:
+        return UnknownAttachment(kind=text_field(fields_of(raw) or {}, "kind") or "?", raw=owned(raw))
+    if isinstance(shape, shapes.TextShape):
+        return copy_fields(shape, TextAttachment)
+    return copy_fields(shape, UnknownAttachment, raw=owned(shape.raw))
+
+
+def _encode_shape(shape: Struct) -> bytes:
+    """One line without its break. Surrogates and line breaks can only stand in raw parts or strings: both are repaired."""
+    try:
+        line = _encode(shape)
+    except UnicodeEncodeError:
+        line = _encode(repair_strings(shape))
+    return bytes(repair_raw(Raw(line)))
+
+
+def _present(raw: Raw) -> Raw | None:
+    return None if bytes(raw) == bytes(shapes.ABSENT) else owned(raw)
+
+
+_RAW_OPTIONS = ("thinking", "tool_choice", "metadata", "context_management", "output_config")
+_ORIGINS = frozenset(origin.value for origin in Origin)
+_encode = msgspec.json.Encoder().encode
+_decode_shape = msgspec.json.Decoder(shapes.Line).decode
+_decode_attachment_shape = msgspec.json.Decoder(shapes.TextShape | shapes.UnknownShape).decode

@@ -1,0 +1,114 @@
+"""The prefix view: what cache law, digests, drift detection and forecast compare.
+
+Decides which bytes of a request count as its prefix: tools that are not deferred, system, messages; no markers, no scalars. A deferred tool
+counts, with its locked bytes, where it is first referenced. Each message ends with a comma, so that the view of a longer
+conversation begins with the view of a shorter one (R259).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from compositor.types.blocks import ToolReferenceBlock, ToolResultBlock
+from compositor.types.persistent import Ledger
+from compositor.types.request import Chunk, Compiled, Head
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+
+def head_view(tools: Iterable[Chunk], system: Iterable[Chunk], context: Chunk | None) -> Iterator[bytes]:
+    """The view's bytes up to and including the user context."""
+    yield b'{"tools":['
+    yield b",".join([chunk.data for chunk in tools])
+    yield b'],"system":['
+    yield b",".join([chunk.data for chunk in system])
+    yield b'],"messages":['
+    if context is not None:
+        yield context.data
+        yield b","
+
+
+class ViewState:
+    """A running digest over the view, as a persistent value: `add` gives a new state and leaves this one alone."""
+
+    __slots__ = ("_hash", "_referenced")
+
+    def __init__(self, hash_state: _Hash, referenced: Ledger[str]) -> None:
+        self._hash = hash_state
+        self._referenced = referenced
+
+    @classmethod
+    def start(cls, head: Head) -> ViewState:
+        state = hashlib.sha256()
+        for piece in head_view(head.tools, head.system, head.context):
+            state.update(piece)
+        return cls(state, Ledger())
+
+    def add(self, chunks: Iterable[Chunk], head: Head) -> ViewState:
+        """The state behind `chunks`. Costs what they are long."""
+        state = self._hash.copy()
+        referenced = self._referenced
+        for chunk in chunks:
+            if head.deferred:
+                referenced = _add_referenced(state, chunk, head, referenced)
+            state.update(chunk.data)
+            state.update(b",")
+        return ViewState(state, referenced)
+
+    @property
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ViewState) and self.digest == other.digest
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _Sink(Protocol):
+    def update(self, data: bytes, /) -> None: ...
+
+
+def _add_referenced(state: _Sink, chunk: Chunk, head: Head, referenced: Ledger[str]) -> Ledger[str]:
+    names = [name for name in dict.fromkeys(tool_references(chunk)) if name not in referenced]
+    for tool in head.deferred:
+        if tool.runs and tool.runs[0][1].source.name in names:
+            state.update(tool.data)
+    return referenced.add_all(names) if names else referenced
+
+
+def tool_references(chunk: Chunk) -> Iterator[str]:
+    """Names of the tools that the message refers to, in order."""
+    if chunk.message is None:
+        return
+    for part in chunk.message.parts:
+        if isinstance(part.block, ToolResultBlock) and isinstance(part.block.content, tuple):
+            for item in part.block.content:
+                if isinstance(item, ToolReferenceBlock):
+                    yield item.tool_name
+
+
+def view_bytes(compiled: Compiled) -> bytes:
+    """The whole prefix view of a request; for comparisons and tests, the digest never needs it."""
+    head = compiled.head
+    referenced: Ledger[str] = Ledger()
+    collected = _Collector(b"".join(head_view(head.tools, head.system, head.context)))
+    for chunk in (*compiled.settled, *compiled.pending):
+        if head.deferred:
+            referenced = _add_referenced(collected, chunk, head, referenced)
+        collected.update(chunk.data)
+        collected.update(b",")
+    return b"".join(collected.pieces)
+
+
+class _Collector:
+    """Takes what a hash would take and keeps it."""
+
+    def __init__(self, first: bytes) -> None:
+        self.pieces = [first]
+
+    def update(self, data: bytes, /) -> None:
+        self.pieces.append(data)

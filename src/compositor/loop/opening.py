@@ -1,0 +1,155 @@
+"""What a session opens with: the head's parts, and the facts, rules and options that follow from the run contract.
+
+Decides nothing of its own: it hands what was configured and what was found around the session to the parts that decide. Reads nothing;
+whatever comes from outside stands in `Surroundings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from compositor.config.contract import RunContract
+from compositor.config.eligibility import CandidateKind
+from compositor.config.platforms import Ability, Platform
+from compositor.config.profile import ModelProfile
+from compositor.config.trust import Trust
+from compositor.context.memory.chain import MemoryChain
+from compositor.context.messages.legality import WireContext
+from compositor.context.prompt.choose import PromptInputs, choose_prompt
+from compositor.context.prompt.facts import MachineFacts, SectionProfile, SessionFacts
+from compositor.context.prompt.layout import Placement, head_parts
+from compositor.context.prompt.order import DefaultPath, default_sections, left_out_sections
+from compositor.context.prompt.system_context import GitStatus, plan_system_context
+from compositor.context.prompt.user_context import plan_user_context
+from compositor.context.tools.catalog import BUILTIN, as_head_tools, select_tools
+from compositor.policy.policy import Policy
+from compositor.policy.rules import parse_rule
+from compositor.types.diagnostics import Diagnostic
+from compositor.types.provenance import Omission, Source
+from compositor.types.request import HeadParts
+from compositor.types.verdicts import PermissionRule
+
+
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """What was found around the session when it opened. Paths are absolute and real; `date` is the local day, `YYYY-MM-DD`.
+
+    `git` is `None` outside a repository and where the state is not wanted; `is_repository` tells the two apart.
+    """
+
+    cwd: str
+    home: str
+    date: str
+    machine: MachineFacts
+    memory: MemoryChain
+    git: GitStatus | None = None
+    is_repository: bool = False
+    directories: tuple[str, ...] = ()
+    minimal: bool = False
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def plan_head(contract: RunContract, around: Surroundings) -> HeadParts:
+    """Compile order, steps 2 and 3 (R001): sections, contexts and tools, laid out as the parts of a head."""
+    facts = _session_facts(contract, around)
+    path = DefaultPath.MINIMAL if around.minimal or contract.settings.compositor.minimal else DefaultPath.STANDARD
+    appended = "\n\n".join(text.text for text in contract.prompt.append)
+    prompt = choose_prompt(
+        PromptInputs(
+            default=default_sections(SectionProfile(), facts, path),
+            custom=None if contract.prompt.custom is None else contract.prompt.custom.text,
+            append=appended or None,
+        )
+    )
+    definitions = [BUILTIN[name] for name in contract.tools if name in BUILTIN]
+    tools, unselected = select_tools(definitions, None, (), contract.policy.mode)
+    return head_parts(
+        prompt,
+        system_context=plan_system_context(around.git, around.date),
+        user_context=plan_user_context(around.memory),
+        tools=as_head_tools(tools, "passed every eligibility gate"),
+        placement=Placement.FIRST_MESSAGE if contract.prompt.exclude_dynamic else Placement.SYSTEM,
+        omissions=(
+            *_ineligible(contract),
+            *unselected,
+            *(left_out_sections(facts) if path is DefaultPath.STANDARD else ()),
+            *around.memory.omissions,
+        ),
+    )
+
+
+def wire_context(
+    profile: ModelProfile, platform: Platform, *, api_version: str, betas: Sequence[str] = (), counting: bool = False
+) -> WireContext:
+    """The circumstances in which the wire rules judge. A fact that nobody confirmed stays unknown, and is then not judged."""
+    known = {name: getattr(profile, name) for name in _ABILITIES if profile.is_known and name not in profile.doubts}
+    if profile.is_known and "system_role" not in profile.doubts:
+        known["system_role"] = platform.id in profile.system_role
+    if profile.is_known and "thinking" not in profile.doubts:
+        known["thinking"] = tuple(kind.value for kind in profile.thinking.kinds)
+        known["off_effort_cap"] = profile.thinking.off_effort_cap
+    return WireContext(
+        api_version=api_version,
+        betas=tuple(betas),
+        counting=counting,
+        body_limit=platform.body_limit,
+        image_limit=platform.image_limit,
+        automatic_caching=platform.has(Ability.AUTOMATIC_CACHING),
+        versioned_body="body" in {platform.version_in, platform.betas_in} or platform.model_in == "path",
+        **known,
+    )
+
+
+def plan_policy(
+    contract: RunContract, around: Surroundings, *, interactive: bool
+) -> tuple[Policy, tuple[Diagnostic, ...]]:
+    """The enforcement line's view of the session: rules of all levels, mode, directories in scope. Takes nothing from the context line."""
+    rules: list[PermissionRule] = []
+    notes: list[Diagnostic] = []
+    for text in contract.policy.rules:
+        rule = parse_rule(
+            text.text, effect=text.effect, level=text.level.value, file=text.file, base=text.base, where=text.file
+        )
+        if isinstance(rule, PermissionRule):
+            rules.append(rule)
+        else:
+            notes.append(Diagnostic("policy.rule", str(rule), where=text.file or text.level.value, step="policy"))
+    permissions = contract.settings.permissions
+    policy = Policy(
+        cwd=around.cwd,
+        roots=tuple(dict.fromkeys((around.cwd, *around.directories))),
+        home=around.home,
+        rules=tuple(rules),
+        mode=contract.policy.mode,
+        interactive=interactive,
+        trusted=contract.trust is Trust.TRUSTED,
+        bypass_disabled=permissions.disable_bypass_permissions_mode is not None,
+        managed_rules_only=contract.settings.allow_managed_permission_rules_only,
+    )
+    return policy, tuple(notes)
+
+
+_ABILITIES = ("prefill", "sampling", "forced_tools", "efforts", "max_output", "window")
+
+
+def _session_facts(contract: RunContract, around: Surroundings) -> SessionFacts:
+    return SessionFacts(
+        cwd=around.cwd,
+        date=around.date,
+        machine=around.machine,
+        model=contract.model,
+        is_repository=around.is_repository,
+        model_name=contract.profile.name if contract.profile.is_known else "",
+        additional_directories=around.directories,
+        language=contract.settings.language,
+    )
+
+
+def _ineligible(contract: RunContract) -> tuple[Omission, ...]:
+    """Tools that a gate kept out, with the gate that did (R006)."""
+    return tuple(
+        Omission(f"tool {found.name}", f"{found.gate.value}: {found.reason}", "eligibility", Source("tool", found.name))
+        for found in contract.eligibility
+        if found.kind is CandidateKind.TOOL and not found.allowed
+    )

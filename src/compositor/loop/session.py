@@ -1,0 +1,115 @@
+"""The conversation of a session as a value: what was said, as a prefix, and how it becomes the next request.
+
+Decides how events become entries and how a request is journaled. Ids and times come in from outside; nothing is stored here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from compositor.context.finish import finish
+from compositor.context.prefix import Prefix, extend
+from compositor.types.blocks import ContentBlock, TextBlock, ToolResultBlock
+from compositor.types.entries import AssistantEntry, AttachmentEntry, Origin, TranscriptEntry, UserEntry
+from compositor.types.journal import SendRecord, SentEntry
+from compositor.types.provenance import Lane
+from compositor.types.request import Compiled, RequestOptions
+from compositor.types.tools import ToolOutcome
+from compositor.types.usage import Usage
+
+
+class Stamp(Struct, frozen=True):
+    """What the outside gives each entry: an id and a time."""
+
+    uuid: str
+    time: str
+
+
+class Conversation(Struct, frozen=True, kw_only=True):
+    """Prefix and request options. `record` and `compile_next` never change it."""
+
+    prefix: Prefix
+    options: RequestOptions
+
+    @property
+    def leaf(self) -> str | None:
+        """The newest entry: the parent of whatever comes next."""
+        return self.prefix.leaf
+
+
+def record(conversation: Conversation, entries: Sequence[TranscriptEntry]) -> Conversation:
+    """The conversation with these entries behind it."""
+    return msgspec.structs.replace(conversation, prefix=extend(conversation.prefix, entries))
+
+
+def compile_next(conversation: Conversation) -> Compiled:
+    """The request that asks for the next answer. Raises `IllegalRequestError` when there is nothing legal to send."""
+    return finish(conversation.prefix, conversation.options)
+
+
+def prompt_entry(text: str, *, stamp: Stamp, parent: str | None, origin: Origin = Origin.HUMAN) -> UserEntry:
+    """What a person typed, as an entry."""
+    return UserEntry(uuid=stamp.uuid, parent=parent, time=stamp.time, content=(TextBlock(text),), origin=origin)
+
+
+def answer_entry(
+    *,
+    stamp: Stamp,
+    parent: str | None,
+    message_id: str,
+    model: str,
+    content: tuple[ContentBlock, ...],
+    stop_reason: str | None,
+    usage: Usage | None,
+    prefix_digest: str,
+) -> AssistantEntry:
+    """An answer of the model, bound to the prefix that produced it (R423)."""
+    return AssistantEntry(
+        uuid=stamp.uuid,
+        parent=parent,
+        time=stamp.time,
+        message_id=message_id,
+        model=model,
+        content=content,
+        stop_reason=stop_reason,
+        usage=usage,
+        prefix_digest=prefix_digest,
+    )
+
+
+def results_entry(outcomes: Sequence[ToolOutcome], *, stamp: Stamp, parent: str | None) -> UserEntry:
+    """All outcomes of a batch as the next user message, in call order (L55, L59)."""
+    blocks = tuple(
+        ToolResultBlock(outcome.call_id, outcome.content, is_error=True if outcome.is_error else None)
+        for outcome in outcomes
+    )
+    return UserEntry(
+        uuid=stamp.uuid, parent=parent, time=stamp.time, content=blocks, origin=Origin.UNCLASSIFIED, is_meta=True
+    )
+
+
+def send_record(
+    conversation: Conversation, compiled: Compiled, *, request_id: str, time: str, profile: str
+) -> SendRecord:
+    """The journal's record of a request about to be sent. `sent` lists what no earlier request settled."""
+    prefix = conversation.prefix
+    return SendRecord(
+        request_id=request_id,
+        time=time,
+        head_digest=prefix.head.digest,
+        view_digest=compiled.view_digest,
+        size=compiled.size,
+        leaf=prefix.leaf,
+        sent=tuple(SentEntry(entry.uuid, _lane(entry)) for entry in prefix.tail.entries),
+        markers=compiled.markers,
+        options=compiled.options,
+        profile=profile,
+        events=prefix.events if not len(prefix.settled) else (),
+    )
+
+
+def _lane(entry: TranscriptEntry) -> Lane:
+    return Lane.REMINDER if isinstance(entry, AttachmentEntry) else Lane.CONVERSATION

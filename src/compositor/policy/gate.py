@@ -1,0 +1,245 @@
+"""The gate before every tool call: seven stages in a fixed order, each of which can refuse and none of which can be left out.
+
+Decides the order (R364) and that whatever goes wrong refuses (R371). It is a generator: it yields the questions it cannot
+answer by itself and is sent the answers, so one driver or another performs them and the decisions stay here. It never runs
+the tool and never reads anything that the model was told.
+
+    flow = gate_flow(call, definition, policy)
+    question = next(flow)                       # ResolvePaths, RunPreHook or AskPerson
+    question = flow.send(answer)                # or flow.throw(error) when there is no answer
+    ... StopIteration.value                     # GateResult
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from typing import TypeAlias
+
+from msgspec import Raw, Struct
+
+from compositor.types.tools import ToolCall, ToolDefinition
+from compositor.types.verdicts import Allow, Ask, Deny, Verdict
+
+from .audit import AuditRecord, Finding, Gate, GateFinding, audit_record
+from .decide import check_denied, decide
+from .paths import ResolvedPath
+from .policy import Policy
+from .schema import check_schema
+from .subject import decode_input, subject_of
+
+
+class ResolvePaths(Struct, frozen=True):
+    """Where do these absolute paths really lead? Answer: a tuple of `ResolvedPath`, one for each of `paths`, in any order.
+
+    Paths that the tool itself says it would touch may be added. `real` is the path with every symbolic link followed; of a
+    path that does not exist yet, the nearest folder that does exist is followed.
+    """
+
+    call: ToolCall
+    paths: tuple[str, ...]
+
+
+class RunPreHook(Struct, frozen=True):
+    """Run the hook of this name on the call. Answer: `HookAnswer`."""
+
+    hook: str
+    call: ToolCall
+
+
+class HookAnswer(Struct, frozen=True):
+    """`denied`: the reason of a refusal. `input`: what the call shall be instead. Neither: no objection, never a permission."""
+
+    denied: str | None = None
+    input: Raw | None = None
+
+
+class AskPerson(Struct, frozen=True):
+    """May this call run, once? Answer: `True`, and nothing but `True`, is a yes."""
+
+    call: ToolCall
+    reason: str
+    suggestion: str | None
+
+
+GateQuestion: TypeAlias = ResolvePaths | RunPreHook | AskPerson
+GateAnswer: TypeAlias = tuple[ResolvedPath, ...] | HookAnswer | bool
+
+
+class GateResult(Struct, frozen=True, kw_only=True):
+    """The end of the line. Only an `Allow` may be executed, and only with this `input`."""
+
+    verdict: Allow | Deny
+    input: Raw
+    trace: tuple[GateFinding, ...]
+    audit: AuditRecord
+
+
+class _State(Struct, frozen=True, kw_only=True):
+    """What one stage hands to the next. `definition` is `None` for a tool that nobody registered."""
+
+    call: ToolCall
+    definition: ToolDefinition | None
+    policy: Policy
+    verdict: Verdict | None = None
+    trace: tuple[GateFinding, ...] = ()
+
+
+_Flow: TypeAlias = Generator[GateQuestion, GateAnswer, _State]
+
+
+def gate_flow(
+    call: ToolCall, definition: ToolDefinition | None, policy: Policy
+) -> Generator[GateQuestion, GateAnswer, GateResult]:
+    """Take one complete call through every gate. Never raises for anything that stands in its inputs.
+
+    `definition` is the one the tool was registered with, `None` for an unknown tool. An error thrown in, an answer of the
+    wrong kind or a fault of a stage refuses.
+    """
+    state = _State(call=call, definition=definition, policy=policy)
+    for gate, stage in GATES:
+        try:
+            state = yield from stage(state)
+        except Exception as problem:  # noqa: BLE001  # a gate that cannot run refuses, whatever the fault is (R371)
+            state = _refuse(state, gate, f"the gate could not run: {type(problem).__name__}: {problem}"[:500])
+        if isinstance(state.verdict, Deny):
+            break
+    verdict = state.verdict
+    if not isinstance(verdict, (Allow, Deny)):
+        verdict = Deny(reason="no gate gave a verdict", gate=Gate.EXECUTION.value)
+    record = audit_record(call, state.call.input, verdict, state.trace, policy)
+    return GateResult(verdict=verdict, input=state.call.input, trace=state.trace, audit=record)
+
+
+def _registry(state: _State) -> _Flow:
+    """A known tool, and an input of the promised shape that can be read one way only."""
+    yield from ()
+    return _check_input(state, Gate.REGISTRY)
+
+
+def _deny_rules(state: _State) -> _Flow:
+    """Deny rules on the input as the model gave it, before any hook sees it."""
+    definition = _known(state)
+    resolved = yield from _resolve(state)
+    denied = check_denied(state.call, definition, state.policy, resolved)
+    if denied is not None:
+        return _refuse(state, Gate.DENY_RULES, denied.reason, denied)
+    return _note(state, Gate.DENY_RULES, Finding.PASSED, "no deny rule covers the call")
+
+
+def _pre_hooks(state: _State) -> _Flow:
+    """Hooks may refuse or change the input; they can never allow (R364)."""
+    if not state.policy.pre_hooks:
+        return _note(state, Gate.PRE_HOOKS, Finding.ABSENT, "there are no hooks")
+    for hook in state.policy.pre_hooks:
+        answer = yield RunPreHook(hook, state.call)
+        if not isinstance(answer, HookAnswer):
+            return _refuse(state, Gate.PRE_HOOKS, f"the hook {hook!r} gave no verdict")
+        if answer.denied is not None:
+            return _refuse(state, Gate.PRE_HOOKS, f"the hook {hook!r} refuses: {answer.denied}")
+        if answer.input is not None:
+            changed = ToolCall(id=state.call.id, name=state.call.name, input=answer.input)
+            state = _State(call=changed, definition=state.definition, policy=state.policy, trace=state.trace)
+            checked = _check_input(state, Gate.PRE_HOOKS)
+            if isinstance(checked.verdict, Deny):
+                return checked
+    return _note(state, Gate.PRE_HOOKS, Finding.PASSED, f"hooks without objection: {len(state.policy.pre_hooks)}")
+
+
+def _permission(state: _State) -> _Flow:
+    """Deny, ask, allow and mode on the final input."""
+    definition = _known(state)
+    resolved = yield from _resolve(state)
+    verdict = decide(state.call, definition, state.policy, resolved)
+    if isinstance(verdict, Deny):
+        return _refuse(state, Gate.PERMISSION, verdict.reason, verdict)
+    finding = Finding.ASKED if isinstance(verdict, Ask) else Finding.PASSED
+    return _note(_with(state, verdict), Gate.PERMISSION, finding, verdict.reason)
+
+
+def _question(state: _State) -> _Flow:
+    """What the permission gate left open is answered by a person, or it is refused."""
+    ask = state.verdict
+    if not isinstance(ask, Ask):
+        return _note(state, Gate.QUESTION, Finding.PASSED, "nothing to ask")
+    if not state.policy.interactive:
+        reason = f"{ask.reason}, and nobody can be asked"
+        return _refuse(state, Gate.QUESTION, reason, Deny(reason=reason, gate=Gate.QUESTION.value, rule=ask.rule))
+    answer = yield AskPerson(state.call, ask.reason, ask.suggestion)
+    if answer is not True:
+        return _refuse(state, Gate.QUESTION, f"a person said no ({ask.reason})")
+    allow = Allow(reason=f"a person allowed it ({ask.reason})", rule=ask.rule)
+    return _note(_with(state, allow), Gate.QUESTION, Finding.PASSED, allow.reason)
+
+
+def _sandbox(state: _State) -> _Flow:
+    """There is no sandbox in this version; a policy that requires one refuses."""
+    yield from ()
+    if state.policy.sandbox_required:
+        return _refuse(state, Gate.SANDBOX, "the policy requires a sandbox and there is none")
+    return _note(state, Gate.SANDBOX, Finding.ABSENT, "there is no sandbox")
+
+
+def _execution(state: _State) -> _Flow:
+    """The last look: only a plain `Allow` goes on."""
+    yield from ()
+    if not isinstance(state.verdict, Allow):
+        return _refuse(state, Gate.EXECUTION, "no gate allowed the call")
+    return _note(state, Gate.EXECUTION, Finding.PASSED, f"{state.call.name} may run")
+
+
+GATES: tuple[tuple[Gate, Callable[[_State], _Flow]], ...] = (
+    (Gate.REGISTRY, _registry),
+    (Gate.DENY_RULES, _deny_rules),
+    (Gate.PRE_HOOKS, _pre_hooks),
+    (Gate.PERMISSION, _permission),
+    (Gate.QUESTION, _question),
+    (Gate.SANDBOX, _sandbox),
+    (Gate.EXECUTION, _execution),
+)
+
+
+def _check_input(state: _State, gate: Gate) -> _State:
+    definition = state.definition
+    if definition is None or definition.name != state.call.name:
+        return _refuse(state, gate, f"there is no tool named {state.call.name!r}")
+    problems = check_schema(definition.input_schema, decode_input(state.call))
+    if problems:
+        return _refuse(state, gate, f"the input does not fit {state.call.name!r}: {'; '.join(problems)}"[:2000])
+    return _note(state, gate, Finding.PASSED, "the tool is known and the input has its shape")
+
+
+def _known(state: _State) -> ToolDefinition:
+    if state.definition is None:
+        raise ValueError("the tool is unknown")
+    return state.definition
+
+
+def _resolve(state: _State) -> Generator[GateQuestion, GateAnswer, Mapping[str, ResolvedPath]]:
+    asked = subject_of(state.call, _known(state), state.policy).asked_paths
+    answer = yield ResolvePaths(state.call, asked)
+    if not isinstance(answer, tuple) or not all(isinstance(path, ResolvedPath) for path in answer):
+        raise ValueError("the real places of the paths were not told")
+    resolved = {path.path: path for path in answer}
+    missing = [path for path in asked if path not in resolved]
+    if missing or not all(path.path.startswith("/") and path.real.startswith("/") for path in answer):
+        raise ValueError(f"the real place of {missing[0] if missing else 'a path'!r} was not told")
+    return resolved
+
+
+def _with(state: _State, verdict: Verdict) -> _State:
+    return _State(call=state.call, definition=state.definition, policy=state.policy, verdict=verdict, trace=state.trace)
+
+
+def _note(state: _State, gate: Gate, finding: Finding, reason: str) -> _State:
+    return _State(
+        call=state.call,
+        definition=state.definition,
+        policy=state.policy,
+        verdict=state.verdict,
+        trace=(*state.trace, GateFinding(gate, finding, reason)),
+    )
+
+
+def _refuse(state: _State, gate: Gate, reason: str, deny: Deny | None = None) -> _State:
+    verdict = Deny(reason=reason, gate=gate.value, rule=None if deny is None else deny.rule)
+    return _note(_with(state, verdict), gate, Finding.REFUSED, reason)

@@ -1,0 +1,66 @@
+"""`Policy`: everything the enforcement line knows about the session, as one frozen value.
+
+Decides the shape of that knowledge and which mode is in force. Every default is the closed choice. Never decides a verdict.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from compositor.types.verdicts import PermissionMode, PermissionRule, RuleEffect
+
+MANAGED = "managed"
+# What a repository brings with it: its allow rules wait for trust (project-conventions 3.4).
+REPOSITORY_LEVELS = frozenset({"project"})
+
+
+class Policy(Struct, frozen=True, kw_only=True, cache_hash=True):
+    """Rules of all levels, and the facts they are judged against.
+
+    All paths are absolute. `roots` are the directories in scope; a directory reached through a symbolic link stands here
+    twice, as given and real. `cwd` is where relative paths start; the first root is where the session started. `trusted`:
+    the person accepted this folder. `search_hides_denied`: the search tools leave out what a Read rule denies; while it is
+    false a search through a directory asks as soon as such a rule exists. `ignore_case`: the file system does not tell
+    `A` from `a`.
+    """
+
+    cwd: str
+    roots: tuple[str, ...]
+    home: str
+    rules: tuple[PermissionRule, ...] = ()
+    mode: PermissionMode = PermissionMode.DEFAULT
+    interactive: bool = False
+    trusted: bool = False
+    bypass_disabled: bool = False
+    managed_rules_only: bool = False
+    sandbox_required: bool = False
+    search_hides_denied: bool = False
+    ignore_case: bool = False
+    pre_hooks: tuple[str, ...] = ()
+
+
+def effective_mode(policy: Policy) -> PermissionMode:
+    """The mode in force. `auto` has no classifier yet and acts as `default`; a locked bypass acts as `default` too."""
+    if policy.mode is PermissionMode.AUTO:
+        return PermissionMode.DEFAULT
+    if policy.mode is PermissionMode.BYPASS and policy.bypass_disabled:
+        return PermissionMode.DEFAULT
+    return policy.mode
+
+
+def rules_in_force(policy: Policy, effect: RuleEffect) -> tuple[PermissionRule, ...]:
+    """The rules of one effect that count, managed ones first.
+
+    Deny and ask rules of every level always count. An allow rule of the repository waits for trust, and a managed policy
+    may shut out every allow rule but its own (R372).
+    """
+    chosen = [rule for rule in policy.rules if rule.effect is effect]
+    if effect is RuleEffect.ALLOW:
+        chosen = [rule for rule in chosen if _allow_counts(policy, rule)]
+    return tuple(sorted(chosen, key=lambda rule: rule.level != MANAGED))
+
+
+def _allow_counts(policy: Policy, rule: PermissionRule) -> bool:
+    if policy.managed_rules_only and rule.level != MANAGED:
+        return False
+    return policy.trusted or rule.level not in REPOSITORY_LEVELS

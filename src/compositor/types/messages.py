@@ -1,0 +1,38 @@
+"""Messages on their way to the wire: a role and parts, each part a block with its attribution.
+
+Decides the shape between transcript and bytes. A `WireMessage` cannot be appended to a transcript (R148): the transcript
+holds entries (`entries.py`).
+"""
+
+from __future__ import annotations
+
+import enum
+
+from msgspec import Struct
+
+from .blocks import ContentBlock
+from .provenance import Attribution, Runs
+
+
+class Role(enum.StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+
+
+class Part(Struct, frozen=True):
+    """One block and where it comes from.
+
+    `runs` is set for a text block that several fragments share: run lengths in bytes of its JSON-escaped text.
+    """
+
+    block: ContentBlock
+    origin: Attribution
+    runs: Runs | None = None
+
+
+class WireMessage(Struct, frozen=True):
+    """One entry of the request's `messages`, without any cache marker."""
+
+    role: Role
+    parts: tuple[Part, ...]

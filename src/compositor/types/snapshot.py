@@ -1,0 +1,59 @@
+"""The snapshot a request is compiled from, and the names of prefix events.
+
+Decides what the fold may look at: head, entries, facts, options. Nothing else reaches a request (R262).
+"""
+
+from __future__ import annotations
+
+import enum
+
+from msgspec import Struct
+
+from .entries import TranscriptEntry
+from .request import Head, RequestOptions
+
+
+class EventName(enum.StrEnum):
+    """Why settled bytes changed. There is no other way to change them (law 2)."""
+
+    CLEAR = "clear"
+    COMPACT = "compact"
+    REWIND = "rewind"
+    WORKTREE = "worktree"
+    HEAD_REBUILD = "head_rebuild"
+    MODEL_SWITCH = "model_switch"
+    COLD_CLEAN = "cold_clean"
+    PROVIDER_DEGRADE = "provider_degrade"
+    REFUSED_IMAGE = "refused_image"
+
+
+class PrefixEvent(Struct, frozen=True, kw_only=True):
+    """A named change of settled bytes: recorded, shown and priced. `entry` is the last entry before it, if any."""
+
+    name: EventName
+    cause: str
+    entry: str | None = None
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """What the fold must know beside the entries.
+
+    `model` decides whose thinking can be replayed; `binds_thinking` is the profile's prefix binding (L78): thinking is replayed
+    only while the digest of what stands before it is equal (R423). `system_role` tells whether `role: system` is legal inside
+    messages on this model and platform (L30).
+    """
+
+    model: str
+    binds_thinking: bool = False
+    system_role: bool = False
+    prefill: bool = False
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """Everything one request depends on."""
+
+    head: Head
+    entries: tuple[TranscriptEntry, ...]
+    facts: Facts
+    options: RequestOptions
+    events: tuple[PrefixEvent, ...] = ()

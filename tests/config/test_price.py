@@ -1,0 +1,97 @@
+"""Prices: every row of the reference, and sums of usage."""
+
+import pytest
+
+from compositor.config.price import cost, find_price, known_prices
+from compositor.config.profile import find_profile, known_profiles
+from compositor.types.usage import CacheCreation, Usage
+
+# US dollars for a million tokens: input, output, five-minute write, one-hour write, read (wire page 9.3).
+PRICES = {
+    "claude-fable-5-1": (10, 50, 12.50, 20, 0.25),
+    "claude-mythos-5-1": (10, 50, 12.50, 20, 0.25),
+    "claude-fable-5": (10, 50, 12.50, 20, 1.00),
+    "claude-mythos-5": (10, 50, 12.50, 20, 1.00),
+    "claude-opus-5-5": (4, 20, 5, 8, 0.20),
+    "claude-opus-5": (5, 25, 6.25, 10, 0.50),
+    "claude-opus-4-8": (5, 25, 6.25, 10, 0.50),
+    "claude-opus-4-7": (5, 25, 6.25, 10, 0.50),
+    "claude-opus-4-6": (5, 25, 6.25, 10, 0.50),
+    "claude-opus-4-5": (5, 25, 6.25, 10, 0.50),
+    "claude-sonnet-5-5": (2, 10, 2.50, 4, 0.10),
+    "claude-sonnet-5": (2, 10, 2.50, 4, 0.20),
+    "claude-sonnet-4-6": (3, 15, 3.75, 6, 0.30),
+    "claude-sonnet-4-5": (3, 15, 3.75, 6, 0.30),
+    "claude-haiku-5-5": (0.10, 0.50, 0.125, 0.20, 0.01),
+    "claude-haiku-4-5": (1, 5, 1.25, 2, 0.10),
+}
+UNPRICED = {"claude-fable-5-2", "claude-mythos-5-2", "claude-mythos-preview"}
+
+
+@pytest.mark.parametrize("model", PRICES)
+def test_each_component_of_a_price(model: str) -> None:
+    price = find_price(model)
+    assert price is not None
+    # 100,000 tokens each: no step is passed, and a million is ten times that.
+    usages = (
+        Usage(input_tokens=100_000),
+        Usage(output_tokens=100_000),
+        Usage(cache_creation_input_tokens=100_000),
+        Usage(cache_creation_input_tokens=100_000, cache_creation=CacheCreation(ephemeral_1h_input_tokens=100_000)),
+        Usage(cache_read_input_tokens=100_000),
+    )
+    assert [cost(usage, price) * 10 for usage in usages] == pytest.approx(PRICES[model])
+
+
+def test_every_model_has_a_price_or_is_known_to_have_none() -> None:
+    assert {price.model for price in known_prices()} == set(PRICES)
+    assert {profile.id for profile in known_profiles()} == set(PRICES) | UNPRICED
+    assert all(find_price(model) is None for model in UNPRICED)
+    assert find_price("somebody-elses-model") is None
+
+
+def test_a_price_is_found_by_any_name_of_the_model() -> None:
+    assert find_price("opus") == find_price("claude-opus-5-5")
+    assert find_price("us.anthropic.claude-opus-4-5-20251101-v1:0") == find_price("claude-opus-4-5")
+
+
+def test_multipliers_of_the_cache() -> None:
+    for price in known_prices():
+        for tier in price.tiers:
+            assert tier.write_5m == pytest.approx(1.25 * tier.input)
+            assert tier.write_1h == pytest.approx(2 * tier.input)
+
+
+def test_the_step_of_haiku_goes_by_the_whole_prompt_and_holds_for_every_token() -> None:
+    price = find_price("claude-haiku-5-5")
+    assert price is not None
+    at_the_step = Usage(input_tokens=40_000, cache_read_input_tokens=60_000, output_tokens=1_000)
+    above = Usage(input_tokens=40_001, cache_read_input_tokens=60_000, output_tokens=1_000)
+    assert cost(at_the_step, price) == pytest.approx((40_000 * 0.10 + 60_000 * 0.01 + 1_000 * 0.50) / 1e6)
+    assert cost(above, price) == pytest.approx((40_001 * 0.50 + 60_000 * 0.05 + 1_000 * 2.50) / 1e6)
+
+
+def test_a_mixed_usage_adds_up() -> None:
+    price = find_price("claude-opus-5-5")
+    assert price is not None
+    usage = Usage(
+        input_tokens=1_000,
+        output_tokens=2_000,
+        cache_creation_input_tokens=30_000,
+        cache_read_input_tokens=400_000,
+        cache_creation=CacheCreation(ephemeral_5m_input_tokens=10_000, ephemeral_1h_input_tokens=20_000),
+    )
+    dollars = (1_000 * 4 + 2_000 * 20 + 10_000 * 5 + 20_000 * 8 + 400_000 * 0.20) / 1e6
+    assert cost(usage, price) == pytest.approx(dollars)
+
+
+def test_nothing_costs_nothing() -> None:
+    assert all(cost(Usage(), price) == 0 for price in known_prices())
+
+
+def test_prices_say_where_they_come_from() -> None:
+    for price in known_prices():
+        assert price.source
+        assert find_profile(price.model).profile.id == price.model
+        assert [tier.above for tier in price.tiers] == sorted(tier.above for tier in price.tiers)
+        assert price.tiers[0].above == 0

@@ -1,0 +1,171 @@
+"""What counts as one plain simple command, and which commands are seen in any other line."""
+
+import pytest
+
+from compositor.policy.reach import plain_text, reachable_commands, spellings
+from compositor.policy.shell import MAX_LENGTH, RESERVED, WRAPPERS, parse_shell, scan_words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ls", ["ls"]),
+        ("  ls   -la  ", ["ls", "-la"]),
+        ("echo 'a b' \"c d\" e\\ f", ["echo", "a b", "c d", "e f"]),
+        ("echo a\"b\"'c'd", ["echo", "abcd"]),
+        ('echo "a\\"b\\\\c\\d"', ["echo", 'a"b\\c\\d']),
+        ("grep -E '(a|b)$' x", ["grep", "-E", "(a|b)$", "x"]),
+        ("echo ''", ["echo", ""]),
+        ("echo a#b", ["echo", "a#b"]),
+        ("echo \\$HOME", ["echo", "$HOME"]),
+        ("find . -exec x {} \\;", ["find", ".", "-exec", "x", "{}", ";"]),
+        ("echo é", ["echo", "é"]),
+        ("git commit -m 'a; b && c > d'", ["git", "commit", "-m", "a; b && c > d"]),
+        ("ls\n", ["ls"]),
+    ],
+)
+def test_one_plain_simple_command(text: str, words: list[str]) -> None:
+    line = parse_shell(text)
+    assert line.problem is None
+    assert line.simple is not None
+    assert [word.text for word in line.simple] == words
+    assert all(word.literal for word in line.simple)
+    assert not line.opaque
+
+
+@pytest.mark.parametrize("word", ["*", "a*", "a?", "[ab]", "{a,b}", "~", "~/x", "a=~/x", "a:~"])
+def test_a_word_that_the_shell_replaces_is_not_literal(word: str) -> None:
+    line = parse_shell(f"frob {word}")
+    assert line.simple is not None
+    assert [one.literal for one in line.simple] == [True, False]
+
+
+@pytest.mark.parametrize("word", ["'*'", '"*"', "\\*", "'~'", "a~", "{}", "x=1", "-", "--", "a!b", "^", "%1", "@", "5"])
+def test_a_quoted_or_plain_word_is_literal(word: str) -> None:
+    line = parse_shell(f"frob {word}")
+    assert line.simple is not None
+    assert line.simple[1].literal
+
+
+@pytest.mark.parametrize(
+    "char",
+    [
+        "\x00",
+        "\x01",
+        "\t",
+        "\r",
+        "\x0b",
+        "\x1b",
+        "\x7f",
+        "\x85",
+        "\xa0",
+        "\u200b",
+        "\u2028",
+        "\u202e",
+        "\u3000",
+        "\ufeff",
+    ],
+)
+def test_a_control_or_invisible_character_is_never_simple(char: str) -> None:
+    line = parse_shell(f"ls a{char}b")
+    assert line.problem is not None
+    assert line.opaque
+    assert parse_shell(f"echo 'a{char}b'").problem is not None
+
+
+def test_limits() -> None:
+    assert parse_shell("echo " + "a" * (MAX_LENGTH - 5)).problem is None
+    long = parse_shell("echo " + "a" * MAX_LENGTH)
+    assert long.problem is not None
+    assert long.opaque
+    assert parse_shell("echo \ud800").problem is not None
+    assert parse_shell("").problem == "the command is empty"
+
+
+@pytest.mark.parametrize("name", sorted(WRAPPERS))
+def test_a_command_that_runs_another_is_never_simple_and_hides_nothing(name: str) -> None:
+    line = parse_shell(f"{name} rm x")
+    assert line.problem is not None
+    assert "rm x" in {" ".join(word.text for word in words) for words in reachable_commands(line)}
+
+
+@pytest.mark.parametrize("word", sorted(RESERVED))
+def test_a_reserved_word_is_never_simple(word: str) -> None:
+    assert parse_shell(f"{word} x").problem is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a && b || c; d & e | f", ["a", "b", "c", "d", "e", "f"]),
+        ('echo "x $(a "$(b)") `c`"', ["a", "b", "c"]),
+        ("x=$(a) y=`b` c", ["a", "b", "c"]),
+        ("echo ${x:-$(a)}", ["a"]),
+        ("cat <(a) > >(b)", ["a", "b"]),
+        ("cat <<E\n$(a)\nE", ["a"]),
+        ("cat <<< $(a)", ["a"]),
+        ("[[ -n $(a) ]]", ["a"]),
+        ("echo $((1 + $(a)))", ["a"]),
+        ("case $(a) in x) b;; *) c;; esac", ["a", "b", "c"]),
+        ("until a; do b; done", ["a", "b"]),
+        ("f() { a; }", ["a"]),
+        ("env -i A=1 nice -n 5 timeout 3 a", ["a"]),
+        ("bash -c \"bash -c 'a'\"", ["a"]),
+        ("find . -exec a {} + -o -execdir b {} \\;", ["a", "b"]),
+        ("coproc P { a; }", ["a"]),
+        ("! time -p a", ["a"]),
+        ("export X=$(a)", ["a"]),
+        ("bash <<E\na\nE", ["a"]),
+        ("bash <<E\nX=1 Y=2 a\nE", ["a"]),
+        ("a 2>&1 >/dev/null", ["a"]),
+        ("select x in y; do a; done", ["a"]),
+    ],
+)
+def test_every_command_is_found_however_deep(text: str, found: list[str]) -> None:
+    heads = {words[0].text for words in reachable_commands(parse_shell(text))}
+    assert set(found) <= heads
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("a > x", [("x", True)]),
+        ("a >> x 2> y", [("x", True), ("y", True)]),
+        ("a &> x", [("x", True)]),
+        ("a >| x", [("x", True)]),
+        ("a < x", [("x", False)]),
+        ("a <> x", [("x", True)]),
+        ("a 2>&1", []),
+        ("a > /dev/null", []),
+        ("a > 'x y'", [("x y", True)]),
+    ],
+)
+def test_redirections(text: str, targets: list[tuple[str, bool]]) -> None:
+    line = parse_shell(text)
+    assert [(one.target.text, one.writes) for one in line.redirects] == targets
+    assert line.problem is not None
+
+
+def test_spellings_reach_past_quotes_folders_and_the_order_of_flags() -> None:
+    (words,) = parse_shell("/bin/'rm' -f x -r").commands
+    assert set(spellings(words)) >= {"/bin/'rm' -f x -r", "/bin/rm -f x -r", "rm -f x -r", "rm -fr x"}
+    (words,) = parse_shell("git -C sub --no-pager push origin").commands
+    assert "git push origin" in spellings(words)
+
+
+def test_an_allow_rule_sees_the_quotes() -> None:
+    (words,) = parse_shell("git   'log'  -1").commands
+    assert plain_text(words) == "git 'log' -1"
+
+
+def test_the_scanner_keeps_what_it_cannot_close() -> None:
+    assert [(word.raw, word.literal) for word in scan_words("a 'b")] == [("a", True), ("'b", False)]
+    assert [(word.raw, word.literal) for word in scan_words('"b')] == [('"b', False)]
+    assert [(word.raw, word.literal) for word in scan_words("b\\")] == [("b\\", False)]
+
+
+def test_a_long_nest_is_answered_soon() -> None:
+    for text in ("$(" * 3000, "$(" * 1500 + "a" + ")" * 1500, "(" * 9000, "env " * 2000 + "a", "`" * 9000):
+        line = parse_shell(text)
+        assert line.problem is not None
+        reachable_commands(line)
