@@ -3,10 +3,9 @@
 import pytest
 
 from compositor.errors import PermissionRuleError
-from compositor.policy.rules import Parameter, denied_tools, names_tool, parameter_of, parse_rule, parse_rules
+from compositor.policy.rules import Parameter, names_tool, parameter_of, parse_rule, parse_rules
 from compositor.types.diagnostics import Severity
 from compositor.types.verdicts import PermissionRule, RuleEffect
-from tests.policy.judge import make_rules
 
 ALLOW, ASK, DENY = RuleEffect.ALLOW, RuleEffect.ASK, RuleEffect.DENY
 
@@ -173,13 +172,3 @@ def test_no_warning_without_a_reason(text: str) -> None:
 )
 def test_names(text: str, name: str, named: bool) -> None:
     assert names_tool(parsed(text), name) is named
-
-
-def test_only_a_bare_deny_takes_a_tool_out_of_the_request() -> None:
-    rules = make_rules(deny=("Bash(rm:*)", "Write", "mcp__db", "Notebook*"), ask=("Read",), allow=("Grep",))
-    gone = denied_tools(rules, ["Bash", "Write", "Read", "Grep", "mcp__db__q", "NotebookEdit"])
-    assert {name: rule.text for name, rule in gone.items()} == {
-        "Write": "Write",
-        "mcp__db__q": "mcp__db",
-        "NotebookEdit": "Notebook*",
-    }

@@ -114,6 +114,12 @@ def test_a_reserved_word_is_never_simple(word: str) -> None:
         ("find . -exec a {} + -o -execdir b {} \\;", ["a", "b"]),
         ("coproc P { a; }", ["a"]),
         ("! time -p a", ["a"]),
+        ("coproc a", ["a"]),
+        (">x <y a b >z c", ["a"]),
+        ("time <x a b", ["a"]),
+        ("bash <x -c 'a b'", ["a"]),
+        ("env <<E a b\nE", ["a"]),
+        ("[ || b'c' x", ["bc"]),
         ("export X=$(a)", ["a"]),
         ("bash <<E\na\nE", ["a"]),
         ("bash <<E\nX=1 Y=2 a\nE", ["a"]),
@@ -144,6 +150,18 @@ def test_redirections(text: str, targets: list[tuple[str, bool]]) -> None:
     line = parse_shell(text)
     assert [(one.target.text, one.writes) for one in line.redirects] == targets
     assert line.problem is not None
+
+
+def test_words_behind_a_redirection_belong_to_the_command() -> None:
+    for text in (
+        "cat <x -n a >y b",
+        "cat >y -n <x a b",
+        "<x cat -n a 2>&1 b",
+        "cat <<<x -n a >y b",
+        "cat <<E -n a b\nE",
+    ):
+        seen = {plain_text(words) for words in reachable_commands(parse_shell(text))}
+        assert "cat -n a b" in seen, text
 
 
 def test_spellings_reach_past_quotes_folders_and_the_order_of_flags() -> None:

@@ -71,11 +71,14 @@ def _print(title: str, compiled: Any, diagnostics: Any) -> None:
         source_rows,
         table_lines,
     )
+    from compositor.context.compile import STAGES
     from compositor.types.diagnostics import Severity
 
+    stages = " > ".join(stage.name for stage in STAGES)
     width = shutil.get_terminal_size((120, 24)).columns
     lines = (
         title,
+        f"steps: {stages}",
         "",
         *region_lines(compiled),
         "",

@@ -11,12 +11,35 @@ nothing by itself.
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from compositor.types.request import Compiled
 from compositor.types.snapshot import Snapshot
 
 from .finish import finish
 from .messages.legality import WireContext
 from .prefix import empty_prefix, extend
+
+
+class Stage(Struct, frozen=True):
+    """One of the nine steps of a request (R001) and the function that takes it, as `module:name` below the package."""
+
+    name: str
+    owner: str
+
+
+# The order in which a request comes about. `explain` shows it; a test traces a real run against it.
+STAGES: tuple[Stage, ...] = (
+    Stage("run contract", "config.contract:resolve_contract"),
+    Stage("system sections", "context.prompt.order:default_sections"),
+    Stage("user and system context", "context.prompt.user_context:plan_user_context"),
+    Stage("message graph", "context.transcript.graph:active_path"),
+    Stage("dynamic attachments", "context.messages.steps:expand_attachments"),
+    Stage("rendering of attachments", "context.messages.lanes:render_attachment"),
+    Stage("lane", "context.messages.lanes:reminder"),
+    Stage("placement and normalization", "context.messages.steps:merge_roles"),
+    Stage("cache markers", "context.cache.breakpoints:plan_markers"),
+)
 
 
 def compile_request(snapshot: Snapshot, wire: WireContext) -> Compiled:

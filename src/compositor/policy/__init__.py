@@ -3,5 +3,6 @@
 Decides from the call, the rules people wrote and the paths the driver resolved. It never reads what the model was told:
 this folder imports nothing of the context line, and no text can change a verdict (R359).
 
-Arrows inside the folder point down: gate > decide > match | modes > subject > commands > reach > shell | paths | rules > policy.
+Arrows inside the folder point down: gate > decide | visibility > match | modes > subject > commands |
+reach > shell | paths | rules > policy.
 """

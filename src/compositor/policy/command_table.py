@@ -106,6 +106,8 @@ def _plain(flags: str = "", operands: Operands = Operands.PATHS, **more: str | i
 READS: dict[tuple[str, ...], CommandRow] = {
     ("basename",): _plain("-a -z", Operands.TEXT, values="-s"),
     ("cat",): _plain("-A -b -E -e -n -s -T -t -u -v --number --number-nonblank --show-all --show-ends --squeeze-blank"),
+    # It moves the session, inside its directories only, and rules do not move with it.
+    ("cd",): _plain("-L -P", most=1),
     ("cmp",): _plain("-b -l -s --silent --quiet --verbose", values="-n -i --bytes", most=2),
     ("comm",): _plain("-1 -2 -3 -i", most=2),
     ("cut",): _plain(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from compositor.types.tools import ToolCall, ToolDefinition
 from compositor.types.verdicts import Allow, Ask, Deny, PermissionMode, PermissionRule, RuleEffect, Verdict
@@ -65,16 +66,7 @@ def _case(call: ToolCall, definition: ToolDefinition, policy: Policy, resolved: 
     subject = subject_of(call, definition, policy)
     known = set(subject.asked_paths)
     extra = tuple(extra_use(subject, path) for key, path in resolved.items() if key not in known)
-    whole = Subject(
-        subject.tool,
-        subject.kind,
-        subject.fields,
-        (*subject.uses, *extra),
-        subject.line,
-        subject.commands,
-        overfull=subject.overfull,
-    )
-    return _Case(whole, resolved, policy, effective_mode(policy))
+    return _Case(replace(subject, uses=(*subject.uses, *extra)), resolved, policy, effective_mode(policy))
 
 
 def _denied(case: _Case) -> Deny | None:
@@ -89,7 +81,7 @@ def _unreadable(case: _Case) -> Deny | None:
 
 
 def _refused_by_mode(case: _Case) -> Deny | None:
-    action = action_of(case)
+    action = _action_of(case)
     if answer_of(case.mode, action) is Answer.DENY:
         return Deny(reason=f"the call {action.value}, which the mode {case.mode.value!r} refuses", gate=GATE)
     return None
@@ -142,14 +134,14 @@ def _not_simple(case: _Case) -> Ask | None:
 
 
 def _allowed(case: _Case) -> Allow | None:
-    if not rules_may_allow(case.mode, action_of(case)):
+    if not rules_may_allow(case.mode, _action_of(case)):
         return None
     rule = allowing_rule(case.rules(RuleEffect.ALLOW), case.subject, case.resolved, case.policy)
     return None if rule is None else Allow(reason=f"the rule {rule.text!r} allows it", rule=rule)
 
 
 def _by_mode(case: _Case) -> Verdict:
-    action = action_of(case)
+    action = _action_of(case)
     if answer_of(case.mode, action) is Answer.ALLOW:
         return Allow(reason=f"the call {action.value}, which the mode {case.mode.value!r} permits")
     return Ask(reason=f"the call {action.value}", suggestion=suggested_rule(case.subject))
@@ -170,7 +162,7 @@ STAGES: tuple[Callable[[_Case], Verdict | None], ...] = (
 )
 
 
-def action_of(case: _Case) -> Action:
+def _action_of(case: _Case) -> Action:
     """What the call does, as far as its paths and its one command show."""
     paths = [case.resolved[use.path] for use in case.subject.uses]
     match case.subject.kind:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import TypeAlias
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from compositor.types.tools import ToolCall, ToolDefinition
 from compositor.types.verdicts import Allow, Ask, Deny, Verdict
@@ -137,8 +138,7 @@ def _pre_hooks(state: _State) -> _Flow:
         if answer.denied is not None:
             return _refuse(state, Gate.PRE_HOOKS, f"the hook {hook!r} refuses: {answer.denied}")
         if answer.input is not None:
-            changed = ToolCall(id=state.call.id, name=state.call.name, input=answer.input)
-            state = _State(call=changed, definition=state.definition, policy=state.policy, trace=state.trace)
+            state = replace(state, call=replace(state.call, input=answer.input))
             checked = _check_input(state, Gate.PRE_HOOKS)
             if isinstance(checked.verdict, Deny):
                 return checked
@@ -153,7 +153,7 @@ def _permission(state: _State) -> _Flow:
     if isinstance(verdict, Deny):
         return _refuse(state, Gate.PERMISSION, verdict.reason, verdict)
     finding = Finding.ASKED if isinstance(verdict, Ask) else Finding.PASSED
-    return _note(_with(state, verdict), Gate.PERMISSION, finding, verdict.reason)
+    return _note(replace(state, verdict=verdict), Gate.PERMISSION, finding, verdict.reason)
 
 
 def _question(state: _State) -> _Flow:
@@ -168,7 +168,7 @@ def _question(state: _State) -> _Flow:
     if answer is not True:
         return _refuse(state, Gate.QUESTION, f"a person said no ({ask.reason})")
     allow = Allow(reason=f"a person allowed it ({ask.reason})", rule=ask.rule)
-    return _note(_with(state, allow), Gate.QUESTION, Finding.PASSED, allow.reason)
+    return _note(replace(state, verdict=allow), Gate.QUESTION, Finding.PASSED, allow.reason)
 
 
 def _sandbox(state: _State) -> _Flow:
@@ -226,20 +226,10 @@ def _resolve(state: _State) -> Generator[GateQuestion, GateAnswer, Mapping[str, 
     return resolved
 
 
-def _with(state: _State, verdict: Verdict) -> _State:
-    return _State(call=state.call, definition=state.definition, policy=state.policy, verdict=verdict, trace=state.trace)
-
-
 def _note(state: _State, gate: Gate, finding: Finding, reason: str) -> _State:
-    return _State(
-        call=state.call,
-        definition=state.definition,
-        policy=state.policy,
-        verdict=state.verdict,
-        trace=(*state.trace, GateFinding(gate, finding, reason)),
-    )
+    return replace(state, trace=(*state.trace, GateFinding(gate, finding, reason)))
 
 
 def _refuse(state: _State, gate: Gate, reason: str, deny: Deny | None = None) -> _State:
     verdict = Deny(reason=reason, gate=gate.value, rule=None if deny is None else deny.rule)
-    return _note(_with(state, verdict), gate, Finding.REFUSED, reason)
+    return _note(replace(state, verdict=verdict), gate, Finding.REFUSED, reason)

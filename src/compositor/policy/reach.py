@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .shell import WRAPPERS, ShellLine, Word, parse_shell, scan_words
+from .shell import RESERVED, WRAPPERS, ShellLine, Word, parse_shell, scan_words
 
 MAX_DEPTH = 4
 MAX_SUFFIXES = 100
 
 _EXECUTING_FLAGS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_CUTS = re.compile(r"""[;&|\n\r(){}`<>"'$]+""")
+# An opaque line is cut at everything that may end a command: once with the quotes among it, once without.
+_CUTS = (re.compile(r"""[;&|\n\r(){}`<>"'$]+"""), re.compile(r"[;&|\n\r(){}`<>]+"))
 _CLUSTER = re.compile(r"-[A-Za-z]+\Z")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _GIT_VALUES = frozenset({"-C", "-c", "--config-env", "--exec-path", "--git-dir", "--namespace", "--work-tree"})
@@ -28,7 +29,7 @@ def reachable_commands(line: ShellLine, depth: int = 0) -> tuple[tuple[Word, ...
     for words in line.commands:
         found.extend(_unwrap(words, depth))
     if line.opaque:
-        pieces = (scan_words(piece) for piece in _CUTS.split(line.raw))
+        pieces = (scan_words(piece) for cuts in _CUTS for piece in cuts.split(line.raw))
         found.extend(command for words in pieces if words for command in _unwrap(words, depth))
     return tuple(dict.fromkeys(found))
 
@@ -76,7 +77,7 @@ def _unwrap(words: tuple[Word, ...], depth: int) -> Iterator[tuple[Word, ...]]:
         words = words[1:]
     yield words
     name = words[0].text.rsplit("/", 1)[-1]
-    if name in WRAPPERS or _ASSIGNMENT.match(words[0].text):
+    if name in WRAPPERS | RESERVED or _ASSIGNMENT.match(words[0].text):
         starts = range(1, min(len(words), MAX_SUFFIXES))
     else:
         starts = range(0)

@@ -175,12 +175,6 @@ def names_tool(rule: PermissionRule, name: str) -> bool:
     return rule.tool.startswith("mcp__") and rule.tool.count("__") == 1 and name.startswith(rule.tool + "__")
 
 
-def denied_tools(rules: Sequence[PermissionRule], names: Sequence[str]) -> dict[str, PermissionRule]:
-    """The tools that a bare deny takes out of the request altogether, each with the rule that does it."""
-    bare = [rule for rule in rules if rule.effect is RuleEffect.DENY and rule.specifier is None]
-    return {name: rule for name in names for rule in reversed(bare) if names_tool(rule, name)}
-
-
 def _specifier_doubts(rule: PermissionRule, specifier: str) -> Iterator[tuple[str, str, str]]:
     nothing = "permission.matches-nothing"
     text = rule.text

@@ -84,12 +84,13 @@ def parse_shell(text: str) -> ShellLine:
     if len(raw) > MAX_LENGTH:
         return ShellLine(raw, (), (), opaque=True, problem=f"the command is longer than {MAX_LENGTH} characters")
     try:
-        source = raw.encode()
+        # A continued line is one line; it holds a control character, so that it can only be denied or asked about.
+        source = raw.replace("\\\n", "").encode()
     except UnicodeEncodeError:
         return ShellLine(raw, (), (), opaque=True, problem="the command holds half of a character")
     root = _parser().parse(source).root_node
     nodes = tuple(_nodes(root))
-    commands = tuple(words for node in nodes if node.type in _COMMANDS and (words := _words(node)))
+    commands = tuple(dict.fromkeys(words for node in nodes for words in _readings(node) if words))
     redirects = tuple(found for node in nodes if node.type == "file_redirect" and (found := _redirect(node)))
     odd = _odd_character(raw)
     opaque = odd is not None or _is_opaque(root, nodes)
@@ -199,12 +200,29 @@ def _is_opaque(root: Node, nodes: tuple[Node, ...]) -> bool:
     return any("\\`" in text or text == "coproc" for text in texts)
 
 
+def _readings(node: Node) -> tuple[tuple[Word, ...], ...]:
+    """The words of the command that this node is, as the grammar and as the scanner read them; none for any other node."""
+    if node.type == "redirected_statement":
+        late = _late_words(node)
+        body = node.child_by_field_name("body")
+        return ((*(_words(body) if body is not None else ()), *late),) if late else ()
+    return (_words(node), scan_words(_text(node))) if node.type in _COMMANDS else ()
+
+
 def _words(node: Node) -> tuple[Word, ...]:
-    if node.type == "command":
-        parts = [child for child in node.children if child.type == "command_name" or child.type in _ARGUMENTS]
-        parts += [child for child in node.children if child not in parts and _is_value(child)]
-        return tuple(_one_word(child) for child in sorted(parts, key=lambda part: part.start_byte))
-    return scan_words(_text(node))
+    parts = [
+        part for part in node.children if part.type == "command_name" or part.type in _ARGUMENTS or _is_value(part)
+    ]
+    return tuple(_one_word(part) for part in parts) if node.type == "command" else ()
+
+
+def _late_words(node: Node) -> tuple[Word, ...]:
+    """Words of a command that stand behind a redirection; the grammar takes them for more targets of it."""
+    found: list[Node] = []
+    for redirect in node.children_by_field_name("redirect"):
+        found += redirect.children_by_field_name("destination")[1:]
+        found += redirect.children_by_field_name("argument")
+    return tuple(_one_word(part) for part in found)
 
 
 def _is_value(node: Node) -> bool:

@@ -15,7 +15,6 @@ from msgspec import Raw, Struct
 
 from .json import decode_json, raw_json, repair_raw
 
-
 ABSENT = Raw(b"")
 """A field that is not there. (`Raw | None` would take nothing but null.) It is the default object itself, and so not written."""
 

@@ -64,10 +64,10 @@ def decode_json(data: bytes | str) -> Any:
 
 
 def repair_value(value: Any) -> Any:
-    """`value` with every string and key repaired by `repair_text`."""
+    """`value` with every string and key repaired by `repair_text`; tuples come back as lists, as JSON has it."""
     if isinstance(value, str):
         return repair_text(value)
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [repair_value(item) for item in value]
     if isinstance(value, dict):
         return {repair_text(key): repair_value(item) for key, item in value.items()}

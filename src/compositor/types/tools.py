@@ -30,8 +30,8 @@ class ToolOrigin(enum.StrEnum):
 class ToolDefinition(Struct, frozen=True, kw_only=True):
     """What the model is told about a tool, and what the client knows beside it.
 
-    `input_schema` holds the locked bytes of a JSON Schema (2020-12) object. `reads` and `writes` name the input fields that
-    hold a path; `deferred` keeps the definition out of the prefix until it is referenced.
+    `input_schema` holds the locked bytes of a JSON Schema (2020-12) object. `deferred` keeps the definition out of the prefix
+    until it is referenced; `read_only` tools change nothing outside the session.
     """
 
     name: str

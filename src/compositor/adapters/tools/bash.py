@@ -109,7 +109,7 @@ class BashTool:
         except OSError as error:
             return failed(call, f"The command could not be run in {cwd!r}: {error.strerror or error}.")
         finally:
-            capture.discard()
+            capture.close()
         reset = self._directory.move(moved, scope) if moved else None
         return _answer(call, wanted, end, captured, reset)
 

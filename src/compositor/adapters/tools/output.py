@@ -9,7 +9,6 @@ import os
 import re
 import secrets
 from pathlib import Path
-from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -38,73 +37,101 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Captured(Struct, frozen=True, kw_only=True):
-    """Output as the model gets it. `path` names the file that holds all of it, when `text` does not; `size` counts bytes."""
+    """Output as the model gets it. `path` names the file that holds the whole, when `text` does not; `size` counts bytes."""
 
     text: str
     size: int
     path: str | None = None
-    lost: int = 0
 
 
 class OutputCapture:
     """Takes the bytes of one command. Memory stays bounded; what does not fit goes to a file in `folder`."""
 
     def __init__(self, folder: str, name: str) -> None:
-        self._folder = folder
-        self._name = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64]
+        self._size = 0
         self._head = bytearray()
         self._tail = bytearray()
-        self._size = 0
-        self._file: BinaryIO | None = None
+        self._file = OutputFile(folder, name)
 
     def write(self, data: bytes) -> bool:
         """A sink for `run_process`. False when the command wrote so much that it has to be stopped."""
-        if self._file is None and self._size + len(data) > _WINDOW:
-            self._open()
+        if self._size <= _WINDOW < self._size + len(data):
+            self._file.write(self._head)
         self._size += len(data)
-        if self._file is None:
-            self._head += data
-            return True
-        room = FILE_BYTES - self._file.tell()
-        self._file.write(data[: max(0, room)])
+        if self._size > _WINDOW:
+            self._file.write(data)
+        self._head += data[: _WINDOW - len(self._head)]
         self._tail += data
         del self._tail[:-_WINDOW]
         return self._size <= KILL_BYTES
 
     def finish(self) -> Captured:
-        """Close the file, if there is one, and give the text for the model."""
-        if self._file is None:
+        """The text for the model, and the file that was needed."""
+        if self._size <= _WINDOW:
             text = clean_output(bytes(self._head).decode("utf-8", "replace"))
             if len(text) <= INLINE_CHARACTERS:
                 return Captured(text=text, size=self._size)
-            self._tail = self._head
-            self._open()
-        path, kept = self._close()
+            self._file.write(self._head)
+        self.close()
         # A cut may fall inside a character; its rest is dropped rather than shown as damage.
-        head = clean_output(bytes(self._head).decode("utf-8", "replace").removesuffix("\ufffd"))[:PREVIEW_CHARACTERS]
-        tail = clean_output(bytes(self._tail).decode("utf-8", "replace").removeprefix("\ufffd"))[-PREVIEW_CHARACTERS:]
-        lost = self._size - kept
-        notice = f"[Output of {self._size:,} bytes, cut in the middle. {_where(path, lost)}]"
-        return Captured(text=f"{head}\n{notice}\n{tail}", size=self._size, path=path, lost=lost)
+        head = clean_output(bytes(self._head).decode("utf-8", "replace").rstrip("\ufffd"))[:PREVIEW_CHARACTERS]
+        tail = clean_output(bytes(self._tail).decode("utf-8", "replace").lstrip("\ufffd"))[-PREVIEW_CHARACTERS:]
+        notice = f"[Output of {self._size:,} bytes, cut in the middle. {self._file.describe(self._size)}]"
+        return Captured(text=f"{head}\n{notice}\n{tail}", size=self._size, path=self._file.path)
 
-    def discard(self) -> None:
-        """Close the file without a result: the call was cancelled. What it holds stays for a person to look at."""
-        if self._file is not None:
-            self._file.close()
-
-    def _open(self) -> None:
-        Path(self._folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = Path(self._folder, f"{self._name}-{secrets.token_hex(4)}.txt")
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        self._file = os.fdopen(descriptor, "wb")
-        self._path = str(path)
-        self._file.write(self._head)
-
-    def _close(self) -> tuple[str, int]:
-        assert self._file is not None  # noqa: S101  # both callers have opened it
-        kept = self._file.tell()
+    def close(self) -> None:
+        """Close the file, if one was begun. What a cancelled call wrote stays for a person to look at."""
         self._file.close()
-        return self._path, kept
+
+
+class OutputFile:
+    """A private file for a long output. A full disk costs the rest of it, never the call."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        safe = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64]
+        self._wanted = Path(folder, f"{safe}-{secrets.token_hex(4)}.txt")
+        self._descriptor: int | None = None
+        self._kept = 0
+        self._failure: str | None = None
+
+    @property
+    def path(self) -> str | None:
+        """Where it lies; `None` when nothing could be kept."""
+        return str(self._wanted) if self._kept else None
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Append `data`, up to the limit of the file."""
+        rest = memoryview(data)[: FILE_BYTES - self._kept]
+        try:
+            while rest and self._failure is None:
+                written = os.write(self._opened(), rest)
+                self._kept += written
+                rest = rest[written:]
+        except OSError as error:
+            self._failure = error.strerror or str(error)
+
+    def close(self) -> None:
+        """Idempotent."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def describe(self, size: int) -> str:
+        """Where an output of `size` bytes can be found, in words for the model."""
+        how = "search it with Grep or read parts of it"
+        if self._kept == size:
+            return f"All of it is in {self._wanted}: {how}"
+        reason = f" (the rest could not be kept: {self._failure})" if self._failure else ""
+        if not self._kept:
+            return f"The middle is lost{reason}"
+        return f"Its first {self._kept:,} bytes are in {self._wanted}{reason}: {how}"
+
+    def _opened(self) -> int:
+        if self._descriptor is None:
+            self._wanted.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            self._descriptor = os.open(self._wanted, flags, 0o600)
+        return self._descriptor
 
 
 def clean_output(text: str) -> str:
@@ -112,9 +139,3 @@ def clean_output(text: str) -> str:
     text = text.replace("\r\n", "\n")
     text = _ANSI.sub("", text)
     return _CONTROLS.sub("", text.replace("\r", "\n"))
-
-
-def _where(path: str, lost: int) -> str:
-    if lost:
-        return f"Its first {FILE_BYTES:,} bytes are in {path}: search it with Grep or read parts of it"
-    return f"All of it is in {path}: search it with Grep or read parts of it"

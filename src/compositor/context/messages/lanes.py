@@ -8,6 +8,18 @@ from __future__ import annotations
 
 from compositor.context.prompt.envelope import REMINDER_CLOSING, REMINDER_OPENING, neutralize_text
 from compositor.types.attachments import Attachment, TextAttachment, UnknownAttachment
+from compositor.types.instructions import EnforcementPower, Instruction, InstructionClass, ModelAuthority, Region
+
+NOTE_INSTRUCTION = Instruction(
+    name="attachment.note",
+    kind=InstructionClass.REMINDER,
+    producer="context/messages/lanes.py",
+    region=Region.MESSAGES,
+    form="text in a user message, in a reminder envelope",
+    authority=ModelAuthority.DATA,
+    power=EnforcementPower.NONE,
+    why_here="what changed: facts of this moment, at the tail",
+)
 
 
 def render_attachment(attachment: Attachment) -> str | None:
