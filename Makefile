@@ -65,7 +65,7 @@ test-edges: .venv/.edges-stamp ## Real servers, child processes, sockets, sandbo
 	$(call pytest,edge,tests/edges -q)
 
 .PHONY: test-corpus
-test-corpus: .venv/.dev-stamp ## The real inputs (COMPOSITOR_CORPUS=folder); fails when they are missing
+test-corpus: .venv/.corpus-stamp ## The real inputs (COMPOSITOR_CORPUS=folder); fails when they are missing
 	@test -d "$$COMPOSITOR_CORPUS" || { \
 		echo "make: the corpus is not at '$$COMPOSITOR_CORPUS'; say where: make test-corpus COMPOSITOR_CORPUS=/path" >&2; exit 1; }
 	$(call pytest,corpus,tests/corpus -q -n $(WORKERS) --timeout=600)
@@ -86,6 +86,10 @@ mutate: .venv/.dev-stamp ## Break the law modules one operator at a time and see
 bench: .venv/.dev-stamp ## Counts and ratios, never a verdict
 	$(PY) -m benchmarks
 
+.PHONY: live
+live: .venv/.dev-stamp ## Ten cheap calls with your own key: where the real service differs from our tables (never in CI)
+	@$(PY) -m scripts.live
+
 .PHONY: docs
 docs: .venv/.dev-stamp ## Check the documentation: links, headings, examples that run
 	$(PY) -m scripts.check_docs
@@ -103,6 +107,8 @@ lock: .venv/.dev-stamp ## Write requirements/*.txt anew from pyproject.toml (ARG
 clean: ## Remove the environment and everything that was generated
 	rm -rf .venv build dist site htmlcov .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests scripts -name __pycache__ -type d -exec rm -rf {} +
+
+.venv/.edges-stamp: requirements/servers/package-lock.json
 
 .venv/.%-stamp: requirements/%.txt pyproject.toml scripts/setup.sh
 	@scripts/setup.sh $*

@@ -1,28 +1,36 @@
-"""`python -m benchmarks [--json]`: every figure of this folder, as a table or as one JSON object."""
+"""`python -m benchmarks [--json] [NAME...]`: the figures of this folder, as tables or as one JSON object.
+
+Decides the order of the sections. A module is a section when it has `rows()`; one with a `table(rows)` of its own prints itself.
+"""
 
 from __future__ import annotations
 
-import json
+import importlib
 import platform
 import sys
+from typing import Any
 
-from benchmarks import fold, startup
-from benchmarks.measure import table
+import msgspec
+
+from benchmarks import measure
+
+SECTIONS = ("fold", "startup", "cache", "memory", "sessions")
 
 
 def main(arguments: list[str]) -> None:
-    rows = [*fold.rows(), *startup.rows()]
-    modules = startup.module_counts()
+    wanted = [name for name in arguments if not name.startswith("-")] or list(SECTIONS)
+    unknown = sorted(set(wanted) - set(SECTIONS))
+    if unknown:
+        sys.exit(f"there is no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
+    found: dict[str, Any] = {}
+    for name in wanted:
+        module: Any = importlib.import_module(f"benchmarks.{name}")
+        rows = module.rows()
+        found[name] = rows
+        if "--json" not in arguments:
+            print(f"\n{name}\n{getattr(module, 'table', measure.table)(rows)}", flush=True)
     if "--json" in arguments:
-        found = [
-            {"name": r.name, "ms": r.value, "floor_ms": r.floor, "ratio": r.ratio, "floor": r.floor_name} for r in rows
-        ]
-        print(json.dumps({"python": platform.python_version(), "rows": found, "modules": modules}, indent=1))
-        return
-    print(table(rows))
-    print("\nmodules loaded")
-    for name, count in modules.items():
-        print(f"{name:44} {count:10}")
+        print(msgspec.json.encode({"python": platform.python_version(), **found}).decode())
 
 
 main(sys.argv[1:])

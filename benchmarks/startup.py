@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 from benchmarks.measure import Row
+from benchmarks.measure import table as measured
 
 WAYS = {
     "import compositor": ["-c", "import compositor"],
@@ -26,6 +27,13 @@ def rows(rounds: int = 7) -> list[Row]:
         Row(name=name, value=_child_cpu(arguments, rounds), floor=floor, floor_name="bare interpreter")
         for name, arguments in WAYS.items()
     ]
+
+
+def table(found: list[Row]) -> str:
+    """The times, then the modules that each way in loads."""
+    lines = [measured(found), "modules loaded"]
+    lines.extend(f"{name:44} {count:10}" for name, count in module_counts().items())
+    return "\n".join(lines)
 
 
 def module_counts() -> dict[str, int]:

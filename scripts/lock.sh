@@ -17,3 +17,4 @@ lock() { # lock NAME [arguments...]
 lock run --group build "$@"
 lock dev --group build --group dev --constraints requirements/run.txt "$@"
 lock edges --group build --group dev --group edges --constraints requirements/dev.txt "$@"
+lock corpus --group build --group dev --group corpus --constraints requirements/dev.txt "$@"

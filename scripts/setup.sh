@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes .venv hold what one lock file says, and this project itself, editable. Usage: scripts/setup.sh run|dev|edges
+# Makes .venv hold what one lock file says, and this project itself, editable. Usage: scripts/setup.sh run|dev|edges|corpus
 # Called by the Makefile when a lock or pyproject.toml is newer than the stamp it leaves.
 set -eu
 cd "$(dirname "$0")/.."
@@ -38,6 +38,16 @@ fi
 echo "Installing $(grep -c '==' "requirements/$lock.txt") packages from requirements/$lock.txt into .venv ..."
 .venv/bin/python -m pip install -qq --compile --require-hashes -r "requirements/$lock.txt"
 .venv/bin/python -m pip install -qq --no-deps --no-build-isolation --no-index -e .
+if [ "$lock" = edges ]; then
+    # MCP servers written in JavaScript, for the edge tests alone.
+    if ! command -v npm >/dev/null 2>&1; then
+        echo "The edge tests need npm (on Debian and Ubuntu: install the packages nodejs and npm)." >&2
+        exit 1
+    fi
+    mkdir -p .venv/mcp-servers
+    cp requirements/servers/package.json requirements/servers/package-lock.json .venv/mcp-servers/
+    (cd .venv/mcp-servers && npm ci --silent --no-audit --no-fund --ignore-scripts)
+fi
 # The package's own bytecode, so that the first command is as quick as the second.
 .venv/bin/python -m compileall -q src
 

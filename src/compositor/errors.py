@@ -22,6 +22,7 @@ The tree (a house test compares this drawing with the classes):
         EnforcementError
             HookFailedError
             SandboxUnavailableError
+        ToolServerError
 
 What is not here is a value: a denial, a failed tool, a missing attachment, "need more bytes", a retry decision.
 An error is inert: building one reads nothing, writes nothing and changes nothing. It survives pickling whole.
@@ -48,6 +49,8 @@ class ExitCode(IntEnum):
     """A gate could not run, so nothing was let through it."""
     INTERRUPTED = 130
     """The user interrupted the run."""
+    TERMINATED = 143
+    """SIGTERM ended the run."""
 
 
 class CompositorError(Exception):
@@ -278,6 +281,12 @@ class SandboxUnavailableError(EnforcementError):
     """A sandbox is required and this machine cannot give one."""
 
     code = "sandbox-unavailable"
+
+
+class ToolServerError(CompositorError):
+    """An MCP server cannot be used: it is away, wants a login, or is not known."""
+
+    code = "tool-server"
 
 
 def _sentence(text: str) -> str:

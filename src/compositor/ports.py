@@ -6,15 +6,20 @@ reports what happened.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from msgspec import Struct
 
+from .policy.hook_output import HookRun
+from .policy.hooks import Hook
+from .types.attachments import Attachment, TextAttachment
+from .types.diagnostics import Diagnostic
 from .types.entries import TranscriptEntry
 from .types.journal import OutcomeRecord, SendRecord
 from .types.request import Head, HeadParts
+from .types.servers import ServerListing
 from .types.snapshot import PrefixEvent
 from .types.tools import ToolCall, ToolDefinition, ToolOutcome
 
@@ -56,13 +61,15 @@ class ToolScope(Struct, frozen=True, kw_only=True):
     """Where a tool may work. All paths are absolute and real.
 
     `cwd` is the working directory of the session, `roots` the directories in scope (`cwd` first), `output_dir` a private
-    folder for large outputs, `env` the environment for child processes.
+    folder for large outputs, `env` the environment for child processes. `confine` gives the words that run a command line
+    (its text, its words, its directory) inside the sandbox; the words themselves where there is none.
     """
 
     cwd: str
     roots: tuple[str, ...]
     output_dir: str
     env: Mapping[str, str]
+    confine: Callable[[str, tuple[str, ...], str], tuple[str, ...]] = lambda _command, words, _cwd: words
 
 
 class Tool(Protocol):
@@ -93,6 +100,52 @@ class Asker(Protocol):
         ...
 
 
+class Question(Struct, frozen=True, kw_only=True):
+    """A question to the person: its text, a short label, options (label and what it means), and whether several may be chosen."""
+
+    text: str
+    header: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    several: bool = False
+
+
+class Interviewer(Protocol):
+    async def answer(self, question: Question) -> str | None:
+        """The chosen labels, joined by commas, or the person's own words; `None` when nobody answers."""
+        ...
+
+
+class Moment(Struct, frozen=True, kw_only=True):
+    """When notes are collected: at a submission, and after each batch of calls (R182).
+
+    `prompt` is what the turn was begun with, `reached` the absolute paths of the files that the batch worked on, `told` every note of the
+    history, oldest first: what is due is told from it, not from the last look (R200).
+    """
+
+    prompt: str
+    reached: tuple[str, ...] = ()
+    told: tuple[TextAttachment, ...] = ()
+
+
+class Collected(Struct, frozen=True, kw_only=True):
+    """Notes for the tail, in order, and what went wrong while they were collected."""
+
+    attachments: tuple[Attachment, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class Collector(Protocol):
+    async def collect(self, moment: Moment) -> Collected:
+        """What the model should be told before its next answer. May be abandoned at a deadline; then the next call finds it again."""
+        ...
+
+
+class ToolSource(Protocol):
+    async def listings(self) -> tuple[ServerListing, ...]:
+        """What the servers of the session offer now. The first call waits a little for those that are still starting."""
+        ...
+
+
 class SessionStore(Protocol):
     """One session, open for appending. A record is acknowledged when the call returns."""
 
@@ -109,6 +162,28 @@ class SessionStore(Protocol):
         ...
 
     def get_head(self, digest: str) -> HeadParts | None: ...
+
+
+class HookRunner(Protocol):
+    """Runs the handlers of hooks. Never raises for what a handler does; a cancelled run leaves no process behind."""
+
+    async def run(self, hook: Hook, payload: bytes, cwd: str) -> HookRun: ...
+
+    def start(self, hook: Hook, payload: bytes, cwd: str) -> None:
+        """Start a handler that nobody waits for; what it said comes with a later `finished`."""
+        ...
+
+    def finished(self) -> tuple[tuple[Hook, HookRun], ...]:
+        """The handlers started before that have ended since the last call."""
+        ...
+
+    def keep(self, text: str) -> str:
+        """Store a text that is too long for the model and give its beginning with the place (project-conventions 4.6)."""
+        ...
+
+    def close(self) -> None:
+        """End what still runs."""
+        ...
 
 
 class Ids(Protocol):

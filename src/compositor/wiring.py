@@ -8,49 +8,59 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from compositor._version import __version__
 from compositor.adapters.clock import clock_from
-from compositor.adapters.home import find_home, private_folder
+from compositor.adapters.home import find_home
 from compositor.adapters.ids import UuidSource
-from compositor.adapters.sessions.heads import HeadStore
-from compositor.adapters.sessions.index import latest_session
+from compositor.adapters.mcp.session import find_servers
+from compositor.adapters.sessions.begin import begin_session
 from compositor.adapters.sessions.jsonl import JsonlSession
-from compositor.adapters.sessions.reading import find_session, read_transcript
+from compositor.adapters.sessions.past import Past, find_past
 from compositor.adapters.settings_files import SettingsPlaces, find_places, load_settings
 from compositor.adapters.surroundings import gather
-from compositor.config.contract import RunContract, resolve_contract
+from compositor.adapters.trust import foreign_settings, read_trust
+from compositor.config.candidates import session_facts
+from compositor.config.contract import Host, RunContract, resolve_contract
 from compositor.config.environment import EffectiveEnvironment, join_environment
 from compositor.config.flags import SOURCES, Flags
-from compositor.config.options import request_facts, request_options
-from compositor.context.head import compile_head
-from compositor.context.prefix import empty_prefix, extend
+from compositor.config.mcp_servers import ServerChoice
+from compositor.config.policy_inputs import collect_policy
+from compositor.config.price import find_price
+from compositor.config.settings import Settings
 from compositor.context.transcript.codec import SessionHeader
-from compositor.context.transcript.graph import active_path
-from compositor.context.transcript.journal import last_send, replay_facts
-from compositor.context.transcript.load import Transcript
-from compositor.errors import TranscriptError, UsageError
-from compositor.loop.opening import Surroundings, plan_head, plan_policy, wire_context
+from compositor.context.transcript.history import History
+from compositor.context.transcript.journal import last_send
+from compositor.errors import UsageError
+from compositor.loop.accounting import Account, Tariff
+from compositor.loop.opening import Surroundings, plan_policy
 from compositor.loop.session import Conversation
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy
 from compositor.policy.visibility import may_be_shown
-from compositor.ports import Asker, Clock, ModelTransport, ToolScope
-from compositor.runtime.agent import Agent, Parts
-from compositor.runtime.driver import Workshop
-from compositor.runtime.events import Watcher
-from compositor.runtime.gatekeeper import Gatekeeper
+from compositor.ports import Asker, Clock, Interviewer, ModelTransport
 from compositor.types.diagnostics import Diagnostic
-from compositor.types.request import Head
-from compositor.types.snapshot import EventName, PrefixEvent
+from compositor.types.entries import TranscriptEntry
+from compositor.types.servers import McpServer
+from compositor.types.snapshot import PrefixEvent
+
+if TYPE_CHECKING:
+    from compositor.adapters.services import Services
+    from compositor.adapters.tools.session_tools import SessionTools
+    from compositor.guarding import Guard
+    from compositor.runtime.agent import Agent
+    from compositor.runtime.events import Watcher
+    from compositor.runtime.offering import Offering
 
 
 class Opening(Struct, frozen=True, kw_only=True):
-    """What is asked for. At most one of `resume` (an id), `continues` and `transcript` (a file) is set."""
+    """What is asked for. At most one of `resume` (an id or a file), `continues` and `transcript` (a file) is set."""
 
     flags: Flags
     project: str
@@ -62,18 +72,28 @@ class Opening(Struct, frozen=True, kw_only=True):
 
 
 class Opened(Struct, frozen=True, kw_only=True):
-    """A session, ready to compile its next request. `events` are prefix events that opening it caused."""
+    """A session, ready to compile its next request.
+
+    `events` are prefix events that opening it caused, `copied` the entries of another file that it begins with, `news` the
+    notes about what changed since its head was recorded; the conversation holds both already, the store does not yet.
+    """
 
     contract: RunContract
     around: Surroundings
     policy: Policy
     conversation: Conversation
+    account: Account
     header: SessionHeader
     clock: Clock
     environment: EffectiveEnvironment
     home: str
+    places: SettingsPlaces
+    flags: Flags
     events: tuple[PrefixEvent, ...]
-    diagnostics: tuple[Diagnostic, ...]
+    copied: tuple[TranscriptEntry, ...] = ()
+    news: tuple[TranscriptEntry, ...] = ()
+    servers: tuple[McpServer, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def open_session(opening: Opening) -> Opened:
@@ -83,72 +103,172 @@ def open_session(opening: Opening) -> Opened:
     home = find_home(environ)
     clock = clock_from(environ)
     places = find_places(cwd, environ)
-    settings = load_settings(places, given=opening.flags.settings, sources=opening.flags.setting_sources)
-    history = _history(opening, home, cwd)
+    settings = _settings(opening.flags, places)
+    trust = read_trust(home, places.root, foreign=foreign_settings(environ))
+    past = find_past(home, cwd, resume=opening.resume, continues=opening.continues, transcript=opening.transcript)
+    history = past.history if past is not None else None
     flags = _flags(opening.flags, history)
-    contract = resolve_contract(flags, settings, environ, cwd=cwd)
-    around = _gather(contract, places, opening, clock)
+    environment = join_environment(environ, settings, trust)
+    servers = find_servers(
+        places,
+        home,
+        environment.variables,
+        flags=flags,
+        settings=settings,
+        trust=trust,
+        interactive=opening.interactive,
+    )
+    host = _host(opening, servers, environment, places)
+    contract = resolve_contract(flags, settings, environ, cwd=cwd, trust=trust, host=host)
+    around = _gather(contract, places, opening, clock, environment)
     policy, policy_notes = plan_policy(contract, around, interactive=opening.interactive)
-    head, rebuilt, head_notes = _head(contract, around, history, home)
-    events = (*rebuilt, *_model_switch(contract, history))
-    conversation, notes = _conversation(contract, head, history, events)
+    begun = begin_session(contract, around, history, home, clock)
     return Opened(
         contract=contract,
         around=around,
         policy=policy,
-        conversation=conversation,
-        header=_header(history, opening, cwd, clock),
+        conversation=begun.conversation,
+        account=_account(contract, history),
+        header=_header(past, cwd, clock),
         clock=clock,
-        environment=join_environment(environ, settings, contract.trust),
+        environment=environment,
+        servers=servers.servers,
         home=str(home),
-        events=events,
-        diagnostics=(*contract.diagnostics, *around.diagnostics, *policy_notes, *head_notes, *notes),
+        places=places,
+        flags=flags,
+        events=begun.events,
+        copied=past.copied if past is not None else (),
+        news=begun.news,
+        diagnostics=(
+            *contract.diagnostics,
+            *servers.diagnostics,
+            *around.diagnostics,
+            *policy_notes,
+            *begun.diagnostics,
+        ),
+    )
+
+
+def session_services(opened: Opened) -> AbstractAsyncContextManager[Services]:
+    """What runs beside the agent of an opened session; hand it to `build_agent` inside the context."""
+    from compositor.adapters.services import run_services
+
+    around = opened.around
+    return run_services(
+        opened.servers,
+        roots=(around.cwd, *around.directories),
+        home=opened.home,
+        env=opened.environment.variables,
+        told=opened.conversation.prefix.head.parts.tools,
     )
 
 
 def build_agent(
-    opened: Opened, *, transport: ModelTransport, watch: Watcher, asker: Asker
+    opened: Opened,
+    *,
+    transport: ModelTransport,
+    watch: Watcher,
+    asker: Asker,
+    services: Services | None = None,
+    interviewer: Interviewer | None = None,
 ) -> tuple[Agent, JsonlSession]:
-    """An agent on an opened session, and the store it writes to (close it)."""
-    from compositor.adapters.tools.toolbox import ToolBox
+    """An agent on an opened session, and the store it writes to (close it).
 
-    home = Path(opened.home)
-    store = JsonlSession.open(home, opened.header)
-    if opened.events:
-        store.append(opened.events)
-    box = ToolBox(is_visible=lambda path: may_be_shown(_resolved(path), opened.policy))
-    outputs = private_folder(home, "outputs", opened.header.session_id)
-    around = opened.around
-    scope = ToolScope(
-        cwd=around.cwd,
-        roots=(around.cwd, *around.directories),
-        output_dir=str(outputs),
-        env=opened.environment.variables,
+    Without `services` there are no MCP servers. `interviewer` answers the model's own questions; without one they stay unanswered.
+    """
+    from compositor.adapters.collectors.memory import MemoryCollector, file_views
+    from compositor.runtime.agent import Agent, Parts  # with them comes the event loop: compiling needs none
+    from compositor.runtime.offering import make_offering
+
+    home, around = Path(opened.home), opened.around
+    durable = opened.contract.settings.compositor.durable_sessions
+    store = JsonlSession.open(home, opened.header, durable=durable)
+    store.append((*opened.copied, *opened.events, *opened.news))
+    offering = make_offering(
+        None if services is None else services.servers, opened.contract, opened.conversation, around.tool_search
     )
-
-    def current() -> ToolScope:
-        return msgspec.structs.replace(scope, cwd=box.directory.at(scope))
-
-    gatekeeper = Gatekeeper(
-        tools=box,
-        policy=msgspec.structs.replace(opened.policy, search_hides_denied=True),
-        scope=current,
-        resolve=os.path.realpath,
-        asker=asker,
-        watch=watch,
-    )
+    tools = _tools(opened, services, offering, interviewer)
+    tools.box.files.seed(file_views(around.memory))
+    guard = _guard(opened, store, tools, asker=asker, watch=watch)
     parts = Parts(
         transport=transport,
         store=store,
         clock=opened.clock,
         ids=UuidSource(),
-        workshop=Workshop(tools=box, scope=lambda: scope, judge=gatekeeper.judge, watch=watch),
+        workshop=guard.workshop,
+        hooks=guard.hooks,
+        closing=(guard.close,),
         watch=watch,
         chance=random.random,
         profile=opened.contract.profile.id,
+        account=opened.account,
+        collector=MemoryCollector(around.memory_place, around.memory, tools.box.files.seed),
+        offering=offering,
         max_requests=opened.contract.max_turns,
     )
     return Agent(parts, opened.conversation), store
+
+
+def _tools(
+    opened: Opened, services: Services | None, offering: Offering | None, interviewer: Interviewer | None
+) -> SessionTools:
+    from compositor.adapters.tools.session_tools import session_tools
+
+    return session_tools(
+        home=Path(opened.home),
+        session_id=opened.header.session_id,
+        mode=opened.policy.mode,
+        variables=opened.environment.variables,
+        is_visible=lambda path: may_be_shown(_resolved(path), opened.policy),
+        deferred=tuple if offering is None else offering.deferred,
+        services=services,
+        interviewer=interviewer,
+    )
+
+
+def _guard(opened: Opened, store: JsonlSession, tools: SessionTools, *, asker: Asker, watch: Watcher) -> Guard:
+    """What every call passes before it runs, and the borders it runs in."""
+    from compositor.guarding import Guarding, build_guard
+
+    contract, around = opened.contract, opened.around
+
+    def plan(settings: Settings) -> Policy:
+        inputs = collect_policy(opened.flags, settings, contract.trust, around.cwd)
+        renewed = msgspec.structs.replace(contract, settings=settings, policy=inputs)
+        return plan_policy(renewed, around, interactive=opened.policy.interactive)[0]
+
+    return build_guard(
+        Guarding(
+            settings=contract.settings,
+            policy=opened.policy,
+            env=opened.environment.variables,
+            home=opened.home,
+            session_id=opened.header.session_id,
+            transcript=store.path,
+            clock=opened.clock,
+            tools=tools,
+            asker=asker,
+            watch=watch,
+            places=opened.places,
+            load=lambda: _settings(opened.flags, opened.places),
+            plan=plan,
+        )
+    )
+
+
+def _settings(flags: Flags, places: SettingsPlaces) -> Settings:
+    return load_settings(places, given=flags.settings, sources=flags.setting_sources)
+
+
+def _host(opening: Opening, servers: ServerChoice, environment: EffectiveEnvironment, places: SettingsPlaces) -> Host:
+    facts = session_facts(
+        opening.flags,
+        environment.variables,
+        has_servers=bool(servers.servers),
+        has_person=opening.interactive,
+        is_repository=Path(places.root, ".git").exists(),
+    )
+    return Host(session=facts)
 
 
 def _project(project: str) -> str:
@@ -158,20 +278,7 @@ def _project(project: str) -> str:
     return cwd
 
 
-def _history(opening: Opening, home: Path, cwd: str) -> Transcript | None:
-    if opening.transcript is not None:
-        return read_transcript(Path(opening.transcript))
-    if opening.resume is not None:
-        return read_transcript(find_session(home, opening.resume, cwd=cwd))
-    if not opening.continues:
-        return None
-    newest = latest_session(home, cwd=cwd)
-    if newest is None:
-        raise TranscriptError("there is no session here to go on with", where=cwd, hint="Start one without --continue")
-    return read_transcript(find_session(home, newest.session_id, cwd=cwd))
-
-
-def _flags(flags: Flags, history: Transcript | None) -> Flags:
+def _flags(flags: Flags, history: History | None) -> Flags:
     """A resumed session keeps its model unless another one is asked for."""
     sent = last_send(history.journal) if history is not None else None
     if sent is None or flags.model is not None:
@@ -179,64 +286,32 @@ def _flags(flags: Flags, history: Transcript | None) -> Flags:
     return msgspec.structs.replace(flags, model=sent.record.options.model)
 
 
-def _gather(contract: RunContract, places: SettingsPlaces, opening: Opening, clock: Clock) -> Surroundings:
+def _gather(
+    contract: RunContract, places: SettingsPlaces, opening: Opening, clock: Clock, environment: EffectiveEnvironment
+) -> Surroundings:
     sources = opening.flags.setting_sources
     levels = SOURCES if sources is None else sources
-    return gather(contract, places, opening.environ, clock, sources=tuple(level.value for level in levels))
+    around = gather(contract, places, opening.environ, clock, sources=tuple(level.value for level in levels))
+    return msgspec.structs.replace(around, tool_search=environment.variables.get("ENABLE_TOOL_SEARCH"))
 
 
-def _head(
-    contract: RunContract, around: Surroundings, history: Transcript | None, home: Path
-) -> tuple[Head, tuple[PrefixEvent, ...], tuple[Diagnostic, ...]]:
-    """The recorded head of a resumed session, or a new one. A head that is rebuilt although one was sent is a prefix event."""
-    sent = replay_facts(history.journal).head_digest if history is not None else None
-    if sent is None:
-        return compile_head(plan_head(contract, around)), (), ()
-    if contract.settings.compositor.resume_head == "replay":
-        parts = HeadStore(home).get(sent)
-        if parts is not None:
-            return compile_head(parts), (), ()
-        cause = f"the recorded head {sent[:12]} is not stored any more"
-    else:
-        cause = "the setting compositor.resumeHead asks for it"
-    head = compile_head(plan_head(contract, around))
-    if head.digest == sent:
-        return head, (), ()
-    note = Diagnostic("resume.head", f"The head was compiled anew: {cause}", step="resume")
-    return head, (PrefixEvent(name=EventName.HEAD_REBUILD, cause=cause),), (note,)
+def _account(contract: RunContract, history: History | None) -> Account:
+    tariff = Tariff(minimum=contract.profile.cache_minimum, price=find_price(contract.profile.id))
+    return Account(tariff=tariff, history=() if history is None else history.journal.sends)
 
 
-def _model_switch(contract: RunContract, history: Transcript | None) -> tuple[PrefixEvent, ...]:
-    sent = last_send(history.journal) if history is not None else None
-    if sent is None or sent.record.options.model == contract.model:
-        return ()
-    cause = f"{sent.record.options.model} before, {contract.model} now"
-    return (PrefixEvent(name=EventName.MODEL_SWITCH, cause=cause),)
-
-
-def _conversation(
-    contract: RunContract, head: Head, history: Transcript | None, events: tuple[PrefixEvent, ...]
-) -> tuple[Conversation, tuple[Diagnostic, ...]]:
-    wire = wire_context(contract.profile, contract.platform, api_version=contract.api_version, betas=contract.betas)
-    options = request_options(contract)
-    prefix = empty_prefix(head, request_facts(contract), wire, events)
-    if history is None:
-        return Conversation(prefix=prefix, options=options), ()
-    sent = last_send(history.journal)
-    if sent is not None and sent.record.options.model == options.model:
-        # Latched at first send (R265): a lifetime or a beta that changed since then would cost the whole prefix.
-        recorded = sent.record.options
-        options = msgspec.structs.replace(options, ttl=recorded.ttl, betas=recorded.betas)
-    path = active_path(history.entries)
-    prefix = msgspec.structs.replace(extend(prefix, path.entries), leaf=path.tip)
-    return Conversation(prefix=prefix, options=options), (*history.diagnostics, *path.diagnostics)
-
-
-def _header(history: Transcript | None, opening: Opening, cwd: str, clock: Clock) -> SessionHeader:
-    """A resumed session goes on in its own file; a foreign transcript is only read."""
-    if history is not None and history.header is not None and opening.transcript is None:
-        return history.header
-    return SessionHeader(session_id=UuidSource().new(), time=clock.now(), cwd=cwd, program=f"compositor/{__version__}")
+def _header(past: Past | None, cwd: str, clock: Clock) -> SessionHeader:
+    """A resumed session goes on in its own file; any other transcript is only read."""
+    if past is not None and past.own is not None:
+        return past.own
+    imported = past.path if past is not None and past.copied else None
+    return SessionHeader(
+        session_id=UuidSource().new(),
+        time=clock.now(),
+        cwd=cwd,
+        program=f"compositor/{__version__}",
+        imported_from=imported,
+    )
 
 
 def _resolved(path: str) -> ResolvedPath:

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from compositor.cli.check import Choices, Found, circumstances, command
+from compositor.cli.check import Choices, circumstances, command
+from compositor.cli.check_files import Found
 from compositor.cli.main import run_command
 from compositor.context.messages.legality import RULES
 from compositor.errors import ConfigError
@@ -223,3 +224,90 @@ def test_betas_in_the_body_count() -> None:
 def test_an_unknown_platform_is_a_configuration_error() -> None:
     with pytest.raises(ConfigError):
         _circumstances(GOOD, platform="moon")
+
+
+RECORDING = """
+interactions:
+  - request:
+      method: POST
+      uri: https://api.example/v1/messages
+      headers: {anthropic-version: ["2023-06-01"]}
+      body: '{"model":"x","max_tokens":1,"temperature":0.5,"messages":[{"role":"user","content":"a"}]}'
+    response: {status: {code: 200}}
+  - request: {method: GET, uri: https://api.example/v1/models, headers: {}, body: null}
+    response: {status: {code: 200}}
+  - request:
+      method: POST
+      uri: https://api.example/v1/messages/count_tokens
+      headers: {}
+      parsed_body: {model: x, messages: [{role: user, content: ""}]}
+    response: {status: {code: 400}}
+"""
+
+
+def test_a_recording_is_checked_exchange_by_exchange(run: Any) -> None:
+    Path("tape.yaml").write_text(RECORDING, encoding="utf-8")
+    ran = run("tape.yaml")
+    assert (ran.code, ran.out.splitlines()) == (
+        1,
+        ["tape.yaml#3: L06 messages[0].content the message has no content", "2 bodies checked: 1 error, 0 warnings."],
+    )
+
+
+def test_yaml_that_is_no_recording_is_named(run: Any) -> None:
+    Path("a.yaml").write_text("a: 1\n", encoding="utf-8")
+    assert "it has no 'interactions'" in run("a.yaml").err
+    Path("b.yaml").write_text("a: [\n", encoding="utf-8")
+    assert "is no YAML" in run("b.yaml").err
+
+
+@pytest.mark.req("R179")
+def test_a_session_is_checked_as_stored_and_as_it_would_be_sent(run: Any) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {}}
+    records = [
+        {
+            "type": "user",
+            "uuid": "u1",
+            "parentUuid": None,
+            "sessionId": "s",
+            "message": {"role": "user", "content": "go"},
+        },
+        {
+            "type": "assistant",
+            "uuid": "a1",
+            "parentUuid": "u1",
+            "sessionId": "s",
+            "message": {
+                "id": "m1",
+                "role": "assistant",
+                "model": "claude-opus-5",
+                "content": [call],
+                "stop_reason": "tool_use",
+            },
+        },
+        {
+            "type": "user",
+            "uuid": "u2",
+            "parentUuid": "a1",
+            "sessionId": "s",
+            "message": {"role": "user", "content": "on"},
+        },
+    ]
+    ran = run(_write("session.jsonl", *records))
+    assert (ran.code, ran.out.splitlines()) == (
+        1,
+        [
+            "session.jsonl: L55 messages[1].content[0] the call 't1' has no result in the next message (entry a1)",
+            "session.jsonl: would be sent with 1 item left out or repaired (pairs 1)",
+            "1 body checked: 1 error, 0 warnings.",
+        ],
+    )
+
+
+def test_a_rule_is_explained(run: Any) -> None:
+    ran = run("--explain", "l55")
+    assert ran.code == 0
+    assert ran.out.startswith("L55 every call is answered in the next message\n")
+    assert "severity  error (verified)" in ran.out
+    assert json.loads(run("--explain", "L55", "--json").out)["id"] == "L55"
+    assert run("--explain", "L999").code == 2

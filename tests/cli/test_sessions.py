@@ -63,7 +63,17 @@ def test_all_projects(home: Path, tmp_path: Path) -> None:
 def test_json_gives_every_field(home: Path, tmp_path: Path) -> None:
     store(home, "here", tmp_path / "p", 1, "a")
     (row,) = json.loads(run("--json", "--project", tmp_path / "p").output)
-    assert row.keys() == {"session_id", "project", "path", "started", "updated", "prompt", "turns", "size"}
+    assert row.keys() == {
+        "session_id",
+        "project",
+        "path",
+        "started",
+        "updated",
+        "prompt",
+        "turns",
+        "size",
+        "forked_from",
+    }
     assert (row["prompt"], row["turns"], row["started"]) == ("a", 1, "2026-01-01T10:01:00.000Z")
 
 

@@ -77,7 +77,8 @@ def test_everything_is_resolved_before_any_text_is_built() -> None:
     assert [prompt.file for prompt in contract.prompt.append] == [None, "extra.md"]
     assert contract.prompt.exclude_dynamic
     assert not contract.git_instructions
-    assert contract.tools == ("Bash", "Edit", "Glob", "Grep", "Read", "mcp__git__log")
+    always = ("Bash", "BashOutput", "Edit", "Glob", "Grep", "Monitor", "NotebookEdit", "Read", "TaskStop", "WebFetch")
+    assert contract.tools == (*always, "mcp__git__log")
     assert contract.credential is not None
     assert contract.system_role
     assert contract.diagnostics == ()
@@ -271,4 +272,36 @@ def test_what_cannot_be_used_stops_with_one_sentence(flags: Flags, environment: 
 
 def test_findings_are_plain_data() -> None:
     contract = resolve()
-    assert msgspec.json.decode(msgspec.json.encode(contract.eligibility))[0]["name"] == "Bash"
+    assert msgspec.json.decode(msgspec.json.encode(contract.eligibility))[0]["name"] == "AskUserQuestion"
+
+
+@pytest.mark.parametrize(
+    ("model", "facts", "window", "known"),
+    [
+        ("claude-opus-4-5", {"claude-opus-4-5": {"window": 500_000}}, 500_000, True),
+        ("opus", {"claude-opus-5-5": {"window": 400_000}}, 400_000, True),
+        ("house-model", {"house-model": {"window": 64_000}}, 64_000, True),
+        ("house-model", {"other": {"window": 64_000}}, 200_000, False),
+    ],
+)
+def test_settings_change_what_a_run_knows_of_its_model(model: str, facts: Any, window: int, known: bool) -> None:
+    contract = resolve(Flags(model=model), layer(Level.USER, {"compositor": {"models": facts}}))
+    assert (contract.window.tokens, contract.profile.is_known) == (window, known)
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [({"wind": 1}, "There is no fact 'wind' about a model"), ({"window": "big"}, "cannot be used: Expected `int`")],
+)
+def test_what_is_no_fact_is_said_with_its_key(facts: Any, said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        resolve(Flags(model="opus"), layer(Level.USER, {"compositor": {"models": {"claude-opus-5-5": facts}}}))
+    assert caught.value.key == "compositor.models.claude-opus-5-5"
+
+
+def test_a_repository_may_not_say_what_a_model_can_do() -> None:
+    contract = resolve(
+        Flags(model="opus"),
+        layer(Level.PROJECT, {"compositor": {"models": {"claude-opus-5-5": {"window": 5}}}}, shared=True),
+    )
+    assert contract.window.tokens == 1_000_000

@@ -14,7 +14,7 @@ from compositor.context.head import compile_head
 from compositor.context.prefix import empty_prefix, extend
 from compositor.context.tokens import calibrate, count_request, estimate_tokens
 from compositor.context.view import view_bytes
-from compositor.errors import IllegalRequestError
+from compositor.errors import IllegalRequestError, UsageError
 from compositor.types.blocks import TextBlock, ThinkingBlock, ToolReferenceBlock, ToolResultBlock, ToolUseBlock
 from compositor.types.entries import AssistantEntry, TranscriptEntry, UserEntry
 from compositor.types.json import raw_json
@@ -95,24 +95,56 @@ def test_an_option_sets_exactly_its_own_field(field: str, value: object, sent: o
 
 @pytest.mark.req("R020")
 def test_every_body_field_is_an_option_and_no_option_is_forgotten() -> None:
-    steering = {"betas", "api_version", "caching", "ttl"}
+    steering = {"betas", "api_version", "caching", "ttl", "skip_write", "pin"}
     assert set(BODY_FIELDS) | steering == set(RequestOptions.__struct_fields__)
 
 
 @pytest.mark.req("R253", "R254", "R255", "R085", "R086")
-def test_markers_stand_at_the_boundary_the_previous_end_and_the_end() -> None:
+def test_markers_stand_at_the_boundary_the_end_of_system_the_previous_end_and_the_end() -> None:
     found = compiled(user(1, "one"), assistant(1, "two"), user(2, "three", "four"))
     assert [marker.path for marker in found.markers] == [
         "system[0]",
+        "system[1]",
         "messages[1].content[0]",
         "messages[3].content[1]",
     ]
     body = msgspec.json.decode(found.body)
     assert body["system"][0]["cache_control"] == {"type": "ephemeral"}
-    assert "cache_control" not in body["system"][1]
     assert body["messages"][1]["content"][0]["cache_control"] == {"type": "ephemeral"}
+    assert "cache_control" not in body["messages"][3]["content"][0]
     assert body["messages"][3]["content"][1]["cache_control"] == {"type": "ephemeral"}
-    assert found.body.count(b"cache_control") == len(found.markers) <= MAXIMUM
+    assert found.body.count(b"cache_control") == len(found.markers) == MAXIMUM
+
+
+def test_the_first_request_marks_the_user_context_for_the_sessions_to_come() -> None:
+    found = compiled(user(1, "one"))
+    assert [marker.path for marker in found.markers] == [
+        "system[0]",
+        "system[1]",
+        "messages[0].content[0]",
+        "messages[1].content[0]",
+    ]
+
+
+@pytest.mark.req("R256")
+def test_a_throw_away_tail_is_not_written() -> None:
+    side = msgspec.structs.replace(OPTIONS, skip_write=True)
+    found = compiled(user(1, "one"), assistant(1, "two"), user(2, "a side question"), options=side)
+    assert [marker.path for marker in found.markers] == ["system[0]", "system[1]", "messages[1].content[0]"]
+
+
+@pytest.mark.req("R257")
+def test_branches_share_the_prefix_and_the_marker_at_the_pin() -> None:
+    trunk = (user(1, "one"), assistant(1, "two"), user(2, "three"), assistant(2, "four"))
+    pinned = msgspec.structs.replace(OPTIONS, pin=3)
+    left = compiled(*trunk, user(3, "left"), options=pinned)
+    right = compiled(*trunk, user(3, "right"), assistant(3, "yes"), user(4, "more"), options=pinned)
+    assert [marker.path for marker in left.markers][1] == "messages[3].content[0]"
+    assert "messages[3].content[0]" in [marker.path for marker in right.markers]
+    chunks = [[chunk.data for chunk in found.message_chunks()][:4] for found in (left, right)]
+    assert chunks[0] == chunks[1]
+    with pytest.raises(UsageError, match="there is no such message"):
+        compiled(user(1, "one"), options=pinned)
 
 
 @pytest.mark.req("R258")

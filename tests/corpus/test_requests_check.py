@@ -10,7 +10,8 @@ import msgspec
 import pytest
 import yaml
 
-from compositor.cli.check import Choices, Found, circumstances
+from compositor.cli.check import Choices, circumstances
+from compositor.cli.check_files import Found, find_bodies
 from compositor.context.messages.legality import WireContext, check_body
 
 CORPUS = Path(os.environ.get("COMPOSITOR_CORPUS", "../shared/corpus")).resolve() / "requests"
@@ -80,6 +81,12 @@ def test_the_corpus_is_there() -> None:
     assert len(REQUESTS) >= 50
     assert {request.status for request in REQUESTS} == {200, 400, 404}
     assert EXPECTED.keys() <= {request.name for request in REQUESTS}
+
+
+def test_the_command_finds_every_request_of_the_recordings() -> None:
+    found = [body for path in sorted(CORPUS.glob("*/*.yaml")) for body in find_bodies(path.name, path.read_bytes())]
+    assert [body.counting for body in found] == [request.counting for request in REQUESTS]
+    assert [json.loads(body.data) for body in found] == [json.loads(request.data) for request in REQUESTS]
 
 
 @every_request

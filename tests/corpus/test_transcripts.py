@@ -14,7 +14,7 @@ from compositor.context.transcript.foreign import load_foreign
 from compositor.context.transcript.graph import active_path
 from compositor.context.transcript.load import TranscriptFormat, detect_format, split_lines
 from compositor.types.blocks import ToolResultBlock, ToolUseBlock
-from compositor.types.entries import AssistantEntry, ProgressEntry, TranscriptEntry, UserEntry
+from compositor.types.entries import AssistantEntry, MarkerEntry, ProgressEntry, TranscriptEntry, UserEntry
 
 CORPUS = Path(os.environ.get("COMPOSITOR_CORPUS", "../shared/corpus")).resolve() / "transcripts"
 FILES = sorted(CORPUS.rglob("*.jsonl"))
@@ -76,7 +76,9 @@ def test_the_path_obeys_parent_links(path: Path) -> None:
     found = active_path(entries)
     parents: dict[str, str | None] = {}
     for entry in entries:
-        parents.setdefault(entry.uuid, entry.parent)
+        # A compact boundary begins the conversation anew; what it names as before it may be preserved behind it.
+        begins = isinstance(entry, MarkerEntry) and entry.subtype == "compact_boundary"
+        parents.setdefault(entry.uuid, None if begins else entry.parent)
     place: dict[str, int] = {}
     first_records: list[tuple[str, int]] = []
     for position, entry in enumerate(found.entries):

@@ -80,9 +80,10 @@ def test_an_answer_without_streaming_is_one_document_with_the_same_content():
     reply = emulator(script).answer(request(stream=False))
     assert dict(reply.headers)["content-type"] == "application/json"
     whole = parse_message(data(reply))
-    assert (whole.stop_reason, whole.content[:2], whole.usage.input_tokens) == (
+    assert (whole.stop_reason, whole.content[0].thinking, whole.content[1], whole.usage.input_tokens) == (
         streamed.stop_reason,
-        streamed.content[:2],
+        streamed.content[0].thinking,
+        streamed.content[1],
         streamed.usage.input_tokens,
     )
 

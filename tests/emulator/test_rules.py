@@ -82,6 +82,10 @@ def text(value, **more):
 MARK = {"type": "ephemeral"}
 HI = user(text("hi"))
 OK = assistant(text("ok"))
+PLAIN = {"type": "text", "media_type": "text/plain", "data": "d"}
+IMAGE = {"type": "image", "source": {"type": "file", "file_id": "f"}}
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 SYSTEM = {"role": "system", "content": "note"}
 
 CASES = [
@@ -91,7 +95,7 @@ CASES = [
     (put(("max_tokens",), 8001), "L18", "max_tokens: 8001 > 8000, which is the maximum"),
     (put(("max_tokens",), 0), "L21", "max_tokens: 0"),
     (put(("colour",), 1), "L09", "colour: Extra inputs are not permitted"),
-    (put(("context_management",), {"edits": []}), "L09", "context_management: Extra inputs are not permitted"),
+    (put(("context_management",), {"edits": []}), "L150", "context_management: Extra inputs are not permitted"),
     (put(("temperature",), 1.0), "L10", "temperature: Extra inputs are not permitted"),
     (messages(), "L02", "at least one message"),
     (messages({"role": "tool", "content": "x"}), "L03", 'Unexpected role "tool"'),
@@ -102,7 +106,7 @@ CASES = [
     (messages(user(text(" \n\t"))), "L08", "must contain non-whitespace text"),
     (messages({**HI, "name": "x"}), "L09", "messages.0.name: Extra inputs are not permitted"),
     (messages(user(text("x", colour=1))), "L09", "messages.0.content.0.text.colour: Extra inputs"),
-    (messages(HI, assistant({"type": "document", "source": {}}), HI), "L11", "document blocks are not permitted"),
+    (messages(HI, assistant({"type": "document", "source": PLAIN}), HI), "L11", "document blocks are not permitted"),
     (messages(user(text("x", citations=[{"a": 1}]))), "L12", "citations are not permitted"),
     (messages(HI, OK), "L13", "does not support assistant message prefill"),
     (messages(HI, SYSTEM), "L30", "role 'system' is not supported on this model"),
@@ -113,11 +117,15 @@ CASES = [
     ),
     (
         messages(HI, assistant(CALL), user(text("first"), RESULT)),
-        "L55",
+        "L59",
         "without `tool_result` blocks immediately after",
     ),
     (messages(user(RESULT)), "L56", "unexpected `tool_use_id` found in `tool_result` blocks: toolu_1"),
-    (messages(HI, assistant(CALL), user(RESULT), OK, user(RESULT)), "L56", "messages.4: unexpected `tool_use_id`"),
+    (
+        messages(HI, assistant(CALL), user(RESULT), OK, user(RESULT)),
+        "L56",
+        "messages.4.content.0: unexpected `tool_use_id`",
+    ),
     (
         messages(HI, assistant(CALL), user(RESULT), assistant(CALL), user(RESULT)),
         "L57",
@@ -136,7 +144,7 @@ CASES = [
         "tool_use.input: Input should be a valid dictionary",
     ),
     (
-        messages(HI, assistant(CALL), user({**RESULT, "is_error": True, "content": [{"type": "image", "source": {}}]})),
+        messages(HI, assistant(CALL), user({**RESULT, "is_error": True, "content": [IMAGE]})),
         "L63",
         "all content must be type 'text' if 'is_error' is true",
     ),
@@ -144,7 +152,7 @@ CASES = [
     (messages(user(CALL)), "L65", "tool_use blocks can only be in assistant messages"),
     (messages(HI, assistant(RESULT), HI), "L65", "tool_result blocks can only be in user messages"),
     (drop("tools"), "L66", "must define tools"),
-    (drop("messages", 1, "content", 0, "signature"), "L77", "thinking.signature: Field required"),
+    (drop("messages", 1, "content", 0, "signature"), "L76", "thinking.signature: Field required"),
     (drop("messages", 1, "content", 0, "thinking"), "L77", "thinking.thinking: Field required"),
     (put(("messages", 1, "content", 0, "signature"), ""), "L76", "Invalid `signature` in `thinking` block"),
     (
@@ -159,7 +167,7 @@ CASES = [
     (put(("tools", 0, "name"), "a" * 129), "L100", "tools.0.custom.name: String should match pattern"),
     (put(("tools", "+"), BODY["tools"][0]), "L101", "tools: Tool names must be unique."),
     (put(("tools", 0, "input_schema"), {"type": "array"}), "L102", "tools.0.custom.input_schema"),
-    (drop("tools", 0, "input_schema"), None, "tools.0.custom.input_schema: Field required"),
+    (drop("tools", 0, "input_schema"), "L102", "tools.0.custom.input_schema: Field required"),
     (put(("tools", 0, "defer_loading"), True), "L105", "at least one tool must have defer_loading=false"),
     (
         put(
@@ -194,15 +202,15 @@ CASES = [
     ),
     (put(("model",), ""), None, "model: Input should be a valid string"),
     (put(("max_tokens",), "many"), None, "max_tokens: Input should be"),
-    (put(("tool_choice",), "auto"), None, "tool_choice.type"),
+    (put(("tool_choice",), "auto"), None, "tool_choice: Input should be a valid dictionary"),
     (put(("stream",), 1), None, "stream: Input should be a valid boolean"),
     (put(("tools",), {}), None, "tools: Input should be a valid list"),
     (put(("tools", 0, "colour"), 1), "L09", "tools.0.custom.colour: Extra inputs are not permitted"),
-    (put(("system",), 3), None, "system: Input should be a valid string or list"),
-    (put(("system",), [{"type": "image"}]), None, "system.0: Input should be a text block"),
-    (put(("system", 0, "colour"), 1), "L09", "system.0: Extra inputs are not permitted"),
+    (put(("system",), 3), None, "system: Input should be a valid list"),
+    (put(("system",), [{"type": "image"}]), None, "system.0: Input tag 'image'"),
+    (put(("system", 0, "colour"), 1), "L09", "system.0.text.colour: Extra inputs are not permitted"),
     (put(("cache_control",), {"type": "ephemeral", "ttl": "2h"}), "L130", "cache_control.ttl"),
-    (put(("thinking",), {"type": "hard"}), None, "thinking.type"),
+    (put(("thinking",), {"type": "hard"}), None, "thinking: Input tag 'hard'"),
     (put(("messages",), {}), None, "messages: Input should be a valid list"),
     (messages(*[HI] * 100_001), "L01", "at most 100000 items"),
     (
@@ -215,7 +223,7 @@ CASES = [
     (messages(HI, assistant(CALL), user({**RESULT, "tool_use_id": ""})), "L61", "tool_result.tool_use_id"),
     (messages(HI, assistant(CALL), user({**RESULT, "content": 3})), "L64", "tool_result.content"),
     (messages(HI, assistant(CALL), user({**RESULT, "content": [text("")]})), "L07", "must be non-empty"),
-    (put(("system",), [text("")]), "L07", "text content blocks must be non-empty"),
+    (put(("system",), [text("", cache_control=MARK)]), "L122", "cache_control cannot be set for empty text blocks"),
 ]
 
 
@@ -274,9 +282,9 @@ SYSTEM_PROFILE = ServiceProfile(system_role=True, prefill=True)
         (messages(HI, SYSTEM), None),
         (messages(HI, SYSTEM, SYSTEM, OK, HI), None),
         (messages(HI, assistant(CALL), user(RESULT), SYSTEM, OK, HI), None),
-        (messages(HI, OK), None),
+        (messages(HI, OK), "L14"),
         (messages(SYSTEM, HI), "L31"),
-        (messages(HI, assistant({"type": "web_search_tool_result", "tool_use_id": "s", "content": []}), SYSTEM), None),
+        (messages(HI, assistant(SEARCH, FOUND), SYSTEM), None),
         (messages(HI, OK, SYSTEM), "L32"),
         (messages(HI, SYSTEM, HI), "L33"),
         (messages(HI, SYSTEM, SYSTEM, HI), "L33"),

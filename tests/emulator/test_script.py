@@ -65,6 +65,10 @@ def test_a_tool_that_is_absent_is_said_clearly(action, tools, phrase):
     assert phrase in found.reason
 
 
+def asked(content):
+    return {"model": "m-1", "messages": [{"role": "user", "content": content}]}
+
+
 def result(content, **more):
     return {"type": "tool_result", "tool_use_id": "t", "content": content, **more}
 
@@ -85,7 +89,30 @@ def result(content, **more):
     ],
 )
 def test_conditions(condition, results, expected):
-    assert holds(condition, results) is expected
+    assert holds(condition, asked(results)) is expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (Condition(text_contains="please"), True),
+        (Condition(text_contains="never"), False),
+        (Condition(system_contains="careful"), True),
+        (Condition(system_contains="careless"), False),
+        (Condition(offers="Read"), True),
+        (Condition(offers="Bash"), False),
+        (Condition(model="m-1"), True),
+        (Condition(model="m-2"), False),
+        (Condition(beta="b-1"), True),
+        (Condition(beta="b-2"), False),
+        (Condition(messages=1), True),
+        (Condition(messages=2), False),
+        (Condition(model="m-1", offers="Bash"), False),
+    ],
+)
+def test_conditions_on_the_request(condition, expected):
+    body = {**asked([{"type": "text", "text": "please"}]), "system": "be careful", "tools": [{"name": "Read"}]}
+    assert holds(condition, body, frozenset({"b-1"})) is expected
 
 
 def test_yaml_and_json_give_the_same_script():
@@ -109,7 +136,7 @@ def test_yaml_and_json_give_the_same_script():
         ("turns: [{}]", r"Turn 1 of the script says and does nothing.*turns\[0\]"),
         (
             "turns: [{say: x}, {do: [{dance: x}]}]",
-            r"Turn 2 .* not one of read, write, edit, run, find, search, call.*turns\[1\]",
+            r"Turn 2 .* not one of read, write, edit, run, find, search, find_tools, call, server.*turns\[1\]",
         ),
         ("turns: [{do: [{read: a, run: b}]}]", "not one of"),
         ("turns: [{do: [{}]}]", "not one of"),

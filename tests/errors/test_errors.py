@@ -121,6 +121,7 @@ def test_the_exit_codes_are_the_documented_ones() -> None:
         "PROVIDER": 4,
         "ENFORCEMENT": 5,
         "INTERRUPTED": 130,
+        "TERMINATED": 143,
     }
 
 

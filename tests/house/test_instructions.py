@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from compositor.context.messages.lanes import NOTE_INSTRUCTION
+from compositor.context.messages.lanes import NOTE_INSTRUCTION, SYSTEM_NOTE_INSTRUCTION
 from compositor.context.prompt.registry import PROMPT_INSTRUCTIONS
 from compositor.policy.registry import GATE_INSTRUCTIONS
 from compositor.types.instructions import (
@@ -20,7 +20,12 @@ from compositor.types.instructions import (
 )
 from tests.house.tree import PACKAGE
 
-REGISTRY: tuple[Instruction, ...] = (*PROMPT_INSTRUCTIONS, NOTE_INSTRUCTION, *GATE_INSTRUCTIONS)
+REGISTRY: tuple[Instruction, ...] = (
+    *PROMPT_INSTRUCTIONS,
+    NOTE_INSTRUCTION,
+    SYSTEM_NOTE_INSTRUCTION,
+    *GATE_INSTRUCTIONS,
+)
 
 
 @pytest.mark.req("R016", "R023")

@@ -94,7 +94,10 @@ def test_nothing_of_the_context_line_can_reach_a_verdict(repository: Path) -> No
                 imported.update(alias.name for alias in node.names)
     own = {name for name in imported if name.startswith("compositor")}
     assert own <= {
+        "compositor.config.layer",
+        "compositor.config.settings",
         "compositor.errors",
+        "compositor.types.json",
         "compositor.types.diagnostics",
         "compositor.types.instructions",
         "compositor.types.patterns",

@@ -11,7 +11,8 @@ from compositor.policy.commands import (
     parse_words,
     path_words,
 )
-from compositor.policy.shell import Word, parse_shell
+from compositor.policy.shell import parse_shell
+from compositor.policy.words import Word
 from compositor.types.patterns import DESTRUCTIVE_PATTERNS
 
 # What each of these can do is in its manual: write, run a program, reach the network, follow links away, or never end.
@@ -39,8 +40,8 @@ GIT_DANGEROUS = (
 
 def words(text: str) -> tuple[Word, ...]:
     line = parse_shell(text)
-    assert line.simple is not None, line.problem
-    return line.simple
+    assert line.problem is None, line.problem
+    return line.parts[0].words
 
 
 @pytest.mark.req("R363")
@@ -116,7 +117,9 @@ def test_a_plain_sed_script(script: str) -> None:
 
 
 def test_words_that_the_shell_replaces_are_never_harmless() -> None:
-    assert harmless_paths(words("ls *")) is None
+    assert harmless_paths(words("cat *")) is None
+    assert harmless_paths(words("ls $x")) is None
+    assert harmless_paths(words("ls src/*")) == (".", "src")
     assert edited_paths(words("rm *")) is None
 
 

@@ -19,7 +19,7 @@ from compositor.policy.gate import (
     gate_flow,
 )
 from compositor.policy.paths import ResolvedPath
-from compositor.policy.policy import Policy
+from compositor.policy.policy import Policy, SandboxState
 from compositor.types.json import raw_json
 from compositor.types.tools import ToolCall
 from compositor.types.verdicts import Allow, Deny, PermissionMode
@@ -132,7 +132,12 @@ def test_without_a_person_a_question_is_a_refusal() -> None:
 
 @pytest.mark.req("R363")
 def test_a_required_sandbox_alone_blocks() -> None:
-    result, _ = run_gate(LS, make_policy(mode=PermissionMode.BYPASS, sandbox_required=True))
+    result, _ = run_gate(
+        LS,
+        make_policy(
+            mode=PermissionMode.BYPASS, sandbox=SandboxState(enabled=True, required=True, reason="it is not installed")
+        ),
+    )
     assert refusal(result)[0] == "sandbox"
 
 

@@ -3,7 +3,9 @@
 import pytest
 
 from compositor.policy.reach import plain_text, reachable_commands, spellings
-from compositor.policy.shell import MAX_LENGTH, RESERVED, WRAPPERS, parse_shell, scan_words
+from compositor.policy.shell import MAX_LENGTH, parse_shell
+from compositor.policy.words import scan_words
+from compositor.policy.wrappers import RESERVED, SCRIPT_SHELLS, WRAPPERS
 
 
 @pytest.mark.parametrize(
@@ -27,24 +29,24 @@ from compositor.policy.shell import MAX_LENGTH, RESERVED, WRAPPERS, parse_shell,
 def test_one_plain_simple_command(text: str, words: list[str]) -> None:
     line = parse_shell(text)
     assert line.problem is None
-    assert line.simple is not None
-    assert [word.text for word in line.simple] == words
-    assert all(word.literal for word in line.simple)
+    (part,) = line.parts
+    assert [word.text for word in part.words] == words
+    assert part.is_literal
+    assert not part.wraps
     assert not line.opaque
 
 
 @pytest.mark.parametrize("word", ["*", "a*", "a?", "[ab]", "{a,b}", "~", "~/x", "a=~/x", "a:~"])
 def test_a_word_that_the_shell_replaces_is_not_literal(word: str) -> None:
     line = parse_shell(f"frob {word}")
-    assert line.simple is not None
-    assert [one.literal for one in line.simple] == [True, False]
+    (part,) = line.parts
+    assert [one.literal for one in part.words] == [True, False]
 
 
 @pytest.mark.parametrize("word", ["'*'", '"*"', "\\*", "'~'", "a~", "{}", "x=1", "-", "--", "a!b", "^", "%1", "@", "5"])
 def test_a_quoted_or_plain_word_is_literal(word: str) -> None:
     line = parse_shell(f"frob {word}")
-    assert line.simple is not None
-    assert line.simple[1].literal
+    assert line.parts[0].words[1].literal
 
 
 @pytest.mark.parametrize(
@@ -82,15 +84,29 @@ def test_limits() -> None:
     assert parse_shell("").problem == "the command is empty"
 
 
+@pytest.mark.req("R363")
 @pytest.mark.parametrize("name", sorted(WRAPPERS))
-def test_a_command_that_runs_another_is_never_simple_and_hides_nothing(name: str) -> None:
+def test_a_command_that_runs_another_needs_an_exact_rule_or_is_taken_off_and_hides_nothing(name: str) -> None:
     line = parse_shell(f"{name} rm x")
-    assert line.problem is not None
+    taken_off = {"builtin", "command", "nice", "noglob", "nohup", "stdbuf", "time", "xargs"}
+    (part,) = line.parts or (None,)
+    if name == "timeout":
+        assert part is not None
+        assert plain_text(part.words) == "x"
+    elif name in taken_off:
+        assert part is not None
+        assert plain_text(part.words) == "rm x"
+        assert part.open_ended == (name == "xargs")
+    elif name in SCRIPT_SHELLS:
+        assert part is not None
+        assert not part.wraps
+    else:
+        assert part is None or part.wraps
     assert "rm x" in {" ".join(word.text for word in words) for words in reachable_commands(line)}
 
 
-@pytest.mark.parametrize("word", sorted(RESERVED))
-def test_a_reserved_word_is_never_simple(word: str) -> None:
+@pytest.mark.parametrize("word", sorted(RESERVED - {"!"}))
+def test_a_reserved_word_is_never_a_command(word: str) -> None:
     assert parse_shell(f"{word} x").problem is not None
 
 
@@ -117,6 +133,7 @@ def test_a_reserved_word_is_never_simple(word: str) -> None:
         ("coproc a", ["a"]),
         (">x <y a b >z c", ["a"]),
         ("time <x a b", ["a"]),
+        ("2> $ a", ["a"]),
         ("bash <x -c 'a b'", ["a"]),
         ("env <<E a b\nE", ["a"]),
         ("[ || b'c' x", ["bc"]),
@@ -149,7 +166,7 @@ def test_every_command_is_found_however_deep(text: str, found: list[str]) -> Non
 def test_redirections(text: str, targets: list[tuple[str, bool]]) -> None:
     line = parse_shell(text)
     assert [(one.target.text, one.writes) for one in line.redirects] == targets
-    assert line.problem is not None
+    assert (line.problem is None) == ("<>" not in text)
 
 
 def test_words_behind_a_redirection_belong_to_the_command() -> None:
@@ -162,6 +179,11 @@ def test_words_behind_a_redirection_belong_to_the_command() -> None:
     ):
         seen = {plain_text(words) for words in reachable_commands(parse_shell(text))}
         assert "cat -n a b" in seen, text
+
+
+def test_words_behind_a_redirection_belong_to_the_last_command_of_a_list() -> None:
+    for text in ("a && cat <x b", "a || cat b >y", "! cat <x b", "a; cat <x b", "a | cat <x b", "(a; cat <x b) >y"):
+        assert "cat b" in {plain_text(words) for words in reachable_commands(parse_shell(text))}, text
 
 
 def test_spellings_reach_past_quotes_folders_and_the_order_of_flags() -> None:
@@ -185,5 +207,5 @@ def test_the_scanner_keeps_what_it_cannot_close() -> None:
 def test_a_long_nest_is_answered_soon() -> None:
     for text in ("$(" * 3000, "$(" * 1500 + "a" + ")" * 1500, "(" * 9000, "env " * 2000 + "a", "`" * 9000):
         line = parse_shell(text)
-        assert line.problem is not None
+        assert line.problem is not None or line.parts[0].wraps
         reachable_commands(line)

@@ -29,10 +29,11 @@ def test_nothing_is_dropped_in_silence(history: History) -> None:
     compiled = compile_request(Snapshot(head=HEAD, entries=asked(history), facts=FACTS, options=OPTIONS), WIRE)
     named = {omission.source.name for omission in compiled.omissions if omission.source is not None}
     carried = {
-        part.origin.source.name
+        origin.source.name
         for chunk in compiled.message_chunks()
         if chunk.message is not None
         for part in chunk.message.parts
+        for origin in (part.origin, *part.notes)
     }
     for entry in history:
         assert entry.uuid in named | carried or not getattr(entry, "content", (1,))

@@ -87,6 +87,18 @@ def read_git(cwd: str, environ: Mapping[str, str], timeout: float = TIMEOUT) -> 
         return GitFacts(root=root, main_checkout=main, diagnostics=(diagnostic,))
 
 
+def list_files(cwd: str, environ: Mapping[str, str], timeout: float = 6 * TIMEOUT) -> tuple[str, ...] | None:
+    """What git does not ignore below `cwd`, relative and sorted; `None` where git gives no answer.
+
+    A submodule and a repository inside this one are one name each, with or without a slash at its end.
+    """
+    try:
+        text = _Git(cwd, environ, timeout).text("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    except _GitError:
+        return None
+    return tuple(sorted({name for name in text.split("\0") if name}))
+
+
 class _Git:
     """One repository, asked under safe settings."""
 

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from compositor.errors import UsageError
+from compositor.errors import ConfigError, UsageError
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -33,13 +33,20 @@ def private_folder(home: Path, *names: str) -> Path:
 
     An existing home keeps its mode: a person may have chosen a shared folder. What lies in it is private all the same.
     """
-    home.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     folder = home
-    for name in names:
-        folder /= name
-        folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
-        if folder.stat().st_mode & 0o077:
-            folder.chmod(FOLDER_MODE)
+    try:
+        home.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        for name in names:
+            folder /= name
+            folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
+            if folder.stat().st_mode & 0o077:
+                folder.chmod(FOLDER_MODE)
+    except OSError as problem:
+        raise ConfigError(
+            f"The product's own folder cannot be made: {problem.strerror}",
+            where=str(folder),
+            hint="Let COMPOSITOR_HOME name a folder that can be written",
+        ) from problem
     return folder
 
 
@@ -96,15 +103,18 @@ def session_file(folder: Path, session_id: str) -> Path:
 
 def session_files(home: Path, key: str | None = None) -> Iterator[Path]:
     """The session files of one project, or of all, in no particular order. A missing folder has none."""
-    root = home / "sessions"
-    folders = [root / key] if key is not None else _folders(root)
-    for folder in folders:
+    for folder in session_folders(home, key):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            yield from (Path(entry.path) for entry in os.scandir(folder) if entry.name.endswith(".jsonl"))
+            yield from [path for path in folder.iterdir() if path.suffix == ".jsonl"]
 
 
-def _folders(root: Path) -> list[Path]:
+def session_folders(home: Path, key: str | None = None) -> list[Path]:
+    """The folder of one project's sessions, or those of all; none where there are none yet."""
+    root = home / "sessions"
+    if key is not None:
+        return [root / key]
     try:
-        return [Path(entry.path) for entry in os.scandir(root) if entry.is_dir()]
-    except FileNotFoundError:
+        with os.scandir(root) as entries:
+            return [Path(entry.path) for entry in entries if entry.is_dir()]
+    except (FileNotFoundError, NotADirectoryError):
         return []

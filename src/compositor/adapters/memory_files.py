@@ -8,23 +8,49 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
-from compositor.context.memory.chain import MemoryChain, memory_flow
-from compositor.context.memory.facts import Fact, FileFact, FolderFact, MemoryPlace, Missing, Need
+import msgspec
+
+from compositor.context.memory.automatic import Note, index_flow, notes_flow
+from compositor.context.memory.chain import MemoryChain, memory_flow, nested_flow
+from compositor.context.memory.facts import Fact, FileFact, FolderFact, MemoryFolder, MemoryPlace, Missing, Need
+from compositor.context.memory.imports import is_inside
+
+T = TypeVar("T")
 
 
 def load_memory(place: MemoryPlace) -> MemoryChain:
-    """Load the chain: answer the flow's questions until it returns. No file that is missing or broken raises."""
-    flow = memory_flow(place)
+    """The chain and the indexes of a session's start. No file that is missing or broken raises."""
+    chain = drive(memory_flow(place))
+    indexes = drive(index_flow(place.folders))
+    notes = tuple(note for index in indexes for note in index.diagnostics)
+    return msgspec.structs.replace(chain, indexes=indexes, diagnostics=(*chain.diagnostics, *notes))
+
+
+def load_nested(
+    place: MemoryPlace, start: MemoryChain, reached: Iterable[str], told: Iterable[str] = ()
+) -> MemoryChain:
+    """What applies besides `start` now that work has reached these absolute paths, whatever links they go through."""
+    return drive(nested_flow(place, start, [_spelling(path, place) for path in reached], told))
+
+
+def load_notes(place: MemoryPlace) -> tuple[Note, ...]:
+    """Every note of team and automatic memory."""
+    return drive(notes_flow(place.folders))
+
+
+def drive(flow: Generator[Need, Sequence[Fact], T]) -> T:
+    """Answer the questions of a flow from the file system until it returns."""
     try:
         need = next(flow)
         while True:
             need = flow.send(tuple(read_facts(need)))
     except StopIteration as end:
-        chain: MemoryChain = end.value
-        return chain
+        result: T = end.value
+        return result
 
 
 def read_facts(need: Need) -> Iterator[Fact]:
@@ -38,6 +64,8 @@ def read_facts(need: Need) -> Iterator[Fact]:
 def read_file(path: str, limit: int) -> FileFact:
     """One file, whole, or why not. `limit` in bytes."""
     try:
+        # Most candidates are not there: asking that first costs a tenth of finding out where they would be.
+        os.stat(path)  # noqa: PTH116
         real = os.path.realpath(path)
         status = Path(real).stat()
         if not stat.S_ISREG(status.st_mode):
@@ -85,7 +113,11 @@ def memory_place(
     sources: Sequence[str] = ("user", "project", "local"),
     excludes: Sequence[str] = (),
     approved: Sequence[str] = (),
+    refused: Sequence[str] = (),
     reads_agents_md: bool = True,
+    managed_texts: Sequence[tuple[str, str]] = (),
+    folders: Sequence[MemoryFolder] = (),
+    is_on: bool = True,
 ) -> MemoryPlace:
     """A place with the links of its folders resolved; every path given is absolute. A repository that holds the home folder is no project: `cwd` is."""
     real_cwd = os.path.realpath(cwd)
@@ -104,8 +136,18 @@ def memory_place(
         sources=tuple(sources),
         excludes=tuple(excludes),
         approved=tuple(os.path.realpath(path) for path in approved),
+        refused=tuple(os.path.realpath(path) for path in refused),
         reads_agents_md=reads_agents_md,
+        managed_texts=tuple(managed_texts),
+        folders=tuple(msgspec.structs.replace(folder, path=os.path.realpath(folder.path)) for folder in folders),
+        is_on=is_on,
     )
+
+
+def _spelling(path: str, place: MemoryPlace) -> str:
+    """One name for a file: the real one, unless links lead out of the directories of this session."""
+    real = os.path.realpath(path)
+    return real if any(is_inside(real, root) for root in (place.cwd, *place.extra)) else path
 
 
 def _read_regular(real: str, limit: int) -> tuple[bytes | None, os.stat_result]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Thread
 
 from compositor.config.contract import RunContract
 from compositor.config.policy_inputs import AddedDirectory
@@ -17,8 +17,9 @@ from compositor.ports import Clock
 from compositor.types.diagnostics import Diagnostic
 
 from .environment import read_machine
-from .git import read_git
-from .memory_files import load_memory, memory_place
+from .git import GitFacts, read_git
+from .memory_files import load_memory
+from .memory_places import find_memory_place
 from .settings_files import SettingsPlaces
 
 
@@ -33,32 +34,27 @@ def gather(
     """Everything about `places.cwd` that a session captures once. Never raises for what is merely missing."""
     cwd = places.cwd
     directories, notes = _directories(contract.policy.directories)
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        asked_git = pool.submit(read_git, cwd, environ)
-        machine = read_machine(environ)
-        git = asked_git.result()
-        place = memory_place(
-            cwd=cwd,
-            home=environ.get("HOME") or None,
-            config_home=places.user,
-            managed=places.managed,
-            project_root=git.root,
-            main_checkout=git.main_checkout,
-            sources=sources,
-            excludes=contract.settings.claude_md_excludes,
-        )
-        memory = load_memory(place)
+    found: list[GitFacts] = []
+    # A plain thread: an executor would load the logging package for one call.
+    asking = Thread(target=lambda: found.append(read_git(cwd, environ)))
+    asking.start()
+    machine = read_machine(environ)
+    asking.join()
+    (git,) = found
+    where = find_memory_place(contract, places, environ, git, sources=sources)
+    memory = load_memory(where.place)
     return Surroundings(
         cwd=cwd,
         home=os.path.realpath(environ.get("HOME") or Path.home()),
         date=clock.today(),
         machine=machine,
         memory=memory,
+        memory_place=where.place,
         git=git.status if contract.git_instructions else None,
         is_repository=git.root is not None,
         directories=directories,
         minimal=bool(environ.get("COMPOSITOR_MINIMAL")),
-        diagnostics=(*git.diagnostics, *memory.diagnostics, *notes),
+        diagnostics=(*git.diagnostics, *where.diagnostics, *memory.diagnostics, *notes),
     )
 
 

@@ -1,14 +1,14 @@
-"""`compositor check`: request bodies against the rules of the wire, one line a finding.
+"""`compositor check`: request bodies, recordings and stored conversations against the rules of the wire, one line a finding.
 
-Decides how bodies are found in files, which circumstances they are judged in, and how findings are printed. The rules are
+Decides in which circumstances they are judged and how findings are printed. What a file holds is `check_files.py`, the rules are
 `context/messages/legality`.
 """
 
 from __future__ import annotations
 
-import json
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,21 +18,13 @@ from msgspec import Raw, Struct
 
 from compositor.errors import ConfigError, ExitCode
 
+from .check_files import Found, find_bodies, repaired
+
 if TYPE_CHECKING:
     from compositor.context.messages.legality import Violation, WireContext
 
 STANDARD_INPUT = "-"
-_WRAPPERS = ("body", "request")
-_LINE_SUFFIXES = (".jsonl", ".ndjson")
-
-
-class Found(Struct, frozen=True, kw_only=True):
-    """One body and where it stood. `line` counts from 1 in a file of lines; `headers` are in lower case."""
-
-    file: str
-    line: int | None
-    data: bytes
-    headers: Mapping[str, str]
+_MESSAGE = re.compile(r"messages\[(\d+)\]")
 
 
 class Choices(Struct, frozen=True, kw_only=True):
@@ -54,24 +46,32 @@ class Choices(Struct, frozen=True, kw_only=True):
 @click.option("--count-tokens", "counting", is_flag=True, help="The bodies go to the counting endpoint.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
 @click.option("--rules", "list_rules", is_flag=True, help="List the rules and do nothing else.")
+@click.option("--explain", "rule", metavar="RULE", help="Say what a rule is and how it is known, and do nothing else.")
 def command(
     *,
     files: tuple[str, ...],
     as_json: bool,
     list_rules: bool,
+    rule: str | None,
     **choices: Any,
 ) -> None:
     r"""Check request bodies against the wire rules.
 
     A FILE holds one body, or one a line (JSONL), each plain or as the `body` or `request` of an object that may carry its
-    `headers`; - reads standard input. Exit code 1 when a rule is broken, 0 when there are warnings at most.
+    `headers`; or recorded exchanges (YAML with `interactions`); or a session (JSONL), which is checked as if it were sent as it is
+    stored. - reads standard input. Exit code 1 when a rule is broken, 0 when there are warnings at most.
 
     \b
     compositor check request.json
+    compositor check session.jsonl
+    compositor check --explain L55
     compositor compile "fix it" --json | compositor check -
     """
     if list_rules:
         _print_rules(as_json=as_json)
+        return
+    if rule is not None:
+        _print_rule(rule, as_json=as_json)
         return
     if not files:
         raise click.UsageError("Name at least one FILE, or - for standard input.")
@@ -82,28 +82,9 @@ def command(
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(_as_object(checked)), indent=2))
     else:
-        _print_lines(checked)
+        _print_lines(checked, chosen)
     if _count(checked, "error"):
         raise click.exceptions.Exit(ExitCode.FAILED)
-
-
-def find_bodies(file: str, data: bytes) -> Iterator[Found]:
-    """The bodies in the bytes of one file. Raises `ConfigError` with the place when they are no JSON."""
-    is_lines = file.endswith(_LINE_SUFFIXES)
-    problem = None if is_lines else _json_problem(data)
-    if not is_lines and problem is None:
-        yield _unwrapped(file, None, data)
-        return
-    lines = [(number, line) for number, line in enumerate(data.splitlines(), start=1) if line.strip()]
-    if not is_lines and (len(lines) < 2 or _json_problem(lines[0][1]) is not None):
-        raise _no_json(file, problem)
-    if not lines:
-        raise ConfigError("The file holds no request body", path=file, hint="Give a file with one JSON object a line")
-    for number, line in lines:
-        problem = _json_problem(line)
-        if problem is not None:
-            raise ConfigError(f"The line is no JSON: {problem.msg}", path=file, line=number)
-        yield _unwrapped(file, number, line)
 
 
 def _read(file: str) -> bytes:
@@ -113,53 +94,6 @@ def _read(file: str) -> bytes:
         return Path(file).read_bytes()
     except OSError as problem:
         raise ConfigError(f"The file cannot be read: {problem.strerror or problem}", path=file) from None
-
-
-def _json_problem(data: bytes) -> json.JSONDecodeError | None:
-    """Why `data` is no JSON. What is JSON and still broken (lone surrogates, endless nesting) is left to the rules."""
-    try:
-        msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        pass
-    else:
-        return None
-    try:
-        json.loads(data.decode(errors="surrogateescape"))
-    except json.JSONDecodeError as problem:
-        return problem
-    except (ValueError, RecursionError):
-        return None
-    return None
-
-
-def _no_json(file: str, problem: json.JSONDecodeError | None) -> ConfigError:
-    if problem is None:
-        return ConfigError("The file is no JSON", path=file)
-    return ConfigError(f"The file is no JSON: {problem.msg} (column {problem.colno})", path=file, line=problem.lineno)
-
-
-def _unwrapped(file: str, line: int | None, data: bytes) -> Found:
-    try:
-        fields = msgspec.json.decode(data, type=dict[str, Raw])
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return Found(file=file, line=line, data=data, headers={})
-    for name in _WRAPPERS:
-        if "messages" not in fields and name in fields:
-            headers = _headers(fields.get("headers"))
-            return Found(file=file, line=line, data=bytes(fields[name]), headers=headers)
-    return Found(file=file, line=line, data=data, headers={})
-
-
-def _headers(raw: Raw | None) -> dict[str, str]:
-    """Headers given as an object or as pairs; values may be lists, as recorders write them."""
-    value = None if raw is None else msgspec.json.decode(raw)
-    pairs = value.items() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    headers: dict[str, str] = {}
-    for pair in pairs:
-        if isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str):
-            values = pair[1] if isinstance(pair[1], list) else [pair[1]]
-            headers[pair[0].lower()] = ",".join(str(item) for item in values)
-    return headers
 
 
 def _check(body: Found, choices: Choices) -> tuple[Violation, ...]:
@@ -187,7 +121,7 @@ def circumstances(body: Found, choices: Choices) -> WireContext:
         platform,
         api_version=version or profile.version_on(platform.id),
         betas=[beta.strip() for beta in betas if beta.strip()],
-        counting=choices.counting,
+        counting=choices.counting or body.counting,
     )
 
 
@@ -215,16 +149,34 @@ def _count(checked: Checked, severity: str) -> int:
     return sum(violation.severity == severity for _, violations in checked for violation in violations)
 
 
-def _print_lines(checked: Checked) -> None:
+def _print_lines(checked: Checked, choices: Choices) -> None:
     for body, violations in checked:
-        place = body.file if body.line is None else f"{body.file}:{body.line}"
         for violation in violations:
             message = violation.message if violation.severity == "error" else f"warning: {violation.message}"
-            click.echo(f"{place}: {violation.rule} {violation.path} {message}")
+            click.echo(f"{body.place}: {violation.rule} {violation.path} {message}{_entry(body, violation)}")
+        if body.history:
+            click.echo(f"{body.place}: {_as_sent(body, choices)}")
     errors, warnings = _count(checked, "error"), _count(checked, "warning")
     click.echo(
         f"{_number(len(checked), 'body', 'bodies')} checked: {_number(errors, 'error')}, {_number(warnings, 'warning')}."
     )
+
+
+def _entry(body: Found, violation: Violation) -> str:
+    """The stored entry behind the message that a finding names."""
+    match = _MESSAGE.match(violation.path)
+    index = int(match[1]) if match is not None else len(body.origins)
+    return f" (entry {body.origins[index]})" if index < len(body.origins) else ""
+
+
+def _as_sent(body: Found, choices: Choices) -> str:
+    """What becomes of the conversation when the product sends it."""
+    model = choices.model or _word(_fields(body.data).get("model"))
+    steps = repaired(body, circumstances(body, choices), model)
+    if not steps:
+        return "would be sent as it is stored"
+    counts = ", ".join(f"{step} {count}" for step, count in sorted(steps.items()))
+    return f"would be sent with {_number(steps.total(), 'item')} left out or repaired ({counts})"
 
 
 def _number(count: int, one: str, many: str | None = None) -> str:
@@ -236,6 +188,7 @@ def _as_object(checked: Checked) -> dict[str, Any]:
         {
             "file": body.file,
             "line": body.line,
+            **({} if body.exchange is None else {"exchange": body.exchange}),
             "violations": [
                 {
                     "rule": violation.rule,
@@ -260,3 +213,23 @@ def _print_rules(*, as_json: bool) -> None:
         return
     for rule in rules:
         click.echo(f"{rule.id:<5} {rule.severity:<8} {rule.scope:<18} {rule.title} [{rule.source}, {rule.date}]")
+
+
+def _print_rule(rule: str, *, as_json: bool) -> None:
+    from compositor.context.messages.legality import RULES
+
+    found = RULES.get(rule.upper())
+    if found is None:
+        raise click.UsageError(f"There is no rule {rule!r}; --rules lists them.")
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
+        return
+    certainty = "verified" if found.verified else "not verified: a warning only"
+    click.echo(f"{found.id} {found.title}\n")
+    for name, value in (
+        ("part", found.scope),
+        ("answer", found.answer),
+        ("severity", f"{found.severity} ({certainty})"),
+        ("source", f"{found.source}, {found.date}"),
+    ):
+        click.echo(f"  {name:<9} {value}")

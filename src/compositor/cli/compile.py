@@ -66,13 +66,15 @@ def _print_table(found: Any) -> None:
     from compositor.cli.report import diagnostic_lines, marker_lines, region_lines
 
     compiled, opened = found.compiled, found.opened
-    branch = opened.contract
-    click.echo(f"Request for {branch.model} on {branch.platform.id}, API {branch.api_version}; nothing was sent.\n")
+    contract = opened.contract
+    click.echo(
+        f"Request for {contract.model} on {contract.platform.id}, API {contract.api_version}; nothing was sent.\n"
+    )
     for line in (*region_lines(compiled), "", *marker_lines(compiled)):
         click.echo(line)
-    options = compiled.scalars.data.decode()
-    click.echo(f"options: {options}")
+    click.echo(f"options: {compiled.scalars.data.decode()}")
     for line in diagnostic_lines(found.diagnostics):
         click.echo(line, err=True)
     left_out = len(compiled.omissions)
-    click.echo(f"\n{left_out} things were left out. `compositor explain` names every source and every omission.")
+    things = "1 thing was" if left_out == 1 else f"{left_out} things were"
+    click.echo(f"\n{things} left out. `compositor explain` names every source and every omission.")

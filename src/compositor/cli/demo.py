@@ -40,26 +40,26 @@ def _sample(prompt: str) -> int:
     from compositor.adapters.project_copy import copy_project
     from compositor.cli.inputs import opening_from
     from compositor.cli.run import exit_code
-    from compositor.cli.running import keep_requests, run_turn, scripted_line
+    from compositor.cli.running import keep_requests, read_script, run_turn, scripted_line
     from compositor.cli.watching import TextWatcher, end_line
     from compositor.wiring import open_session
 
     examples = _examples()
-    copy = copy_project(str(examples / "greeter"))
+    copy = copy_project(str(examples / "greeter")).path
     values: dict[str, Any] = {"allowed_tools": SAMPLE_RULES, "setting_sources": "project"}
     opened = open_session(opening_from(values, project=copy))
-    line = scripted_line(str(examples / "demo.yaml"), opened)
+    line = scripted_line(read_script(str(examples / "demo.yaml")), opened)
     watcher = TextWatcher(detailed=True)
     watcher.note(f"A script plays the model; no model is called. Project (a copy): {copy}")
     watcher.note(f"Prompt: {prompt}")
-    result = run_turn(opened, prompt, line, watcher)
+    ran = run_turn(opened, prompt, line, watcher)
     folder = keep_requests(line, opened.home, opened.header.session_id)
-    watcher.note(f"\n{end_line(result, opened.contract)} (figures of the stand-in)")
+    watcher.note(f"\n{end_line(ran.result, opened.contract)} (figures of the stand-in)")
     watcher.note(f"transcript: {_transcript(opened)}")
     watcher.note(f"requests:   {folder}")
     watcher.note(f"explain:    compositor explain {opened.header.session_id[:8]} --project {copy}")
     watcher.note("No model was called.")
-    return exit_code(result)
+    return exit_code(ran)
 
 
 def _transcript(opened: Any) -> str:
@@ -74,10 +74,11 @@ def _own_project(project: str, prompt: str | None) -> int:
     from compositor.cli.main import run_command
     from compositor.cli.run import command as run
 
-    words = [prompt] if prompt else []
+    # Behind the two dashes nothing is taken for a flag.
+    words = ["--project", project, *(["--", prompt] if prompt else [])]
     if prompt and resolve_endpoint(os.environ).has_credentials:
-        return run_command(run, [*words, "--project", project])
-    code = run_command(explain, [*words, "--project", project])
+        return run_command(run, words)
+    code = run_command(explain, words)
     click.echo("\nNothing was sent: for a real turn set ANTHROPIC_API_KEY and give a prompt.")
     return code
 

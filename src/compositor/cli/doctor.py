@@ -11,13 +11,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import msgspec
 from msgspec import Struct
 
 from compositor._version import __version__
+from compositor.cli.options import project_folder
+from compositor.cli.terminal import fitted
 from compositor.errors import CompositorError, ExitCode
 
 
@@ -34,12 +35,13 @@ class Finding(Struct, frozen=True, kw_only=True):
 @click.option("--project", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Whose settings to read.")
 def command(*, as_json: bool, project: str | None) -> int:
     """Check this machine: key, versions, git, ripgrep, sandbox, settings files."""
-    findings = tuple(_findings(os.path.realpath(project or Path.cwd())))
+    findings = tuple(_findings(project_folder(project)))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(findings), indent=2).decode())
     else:
         for found in findings:
-            click.echo(f"{found.state:8} {found.what:12} {found.detail}")
+            line = f"{found.state:8} {found.what:11} {found.detail}"
+            click.echo(fitted(line, sys.stdout, indent=21))
     return ExitCode.FAILED if any(found.state == "bad" for found in findings) else ExitCode.OK
 
 
@@ -72,9 +74,19 @@ def _program(name: str, without: str) -> Finding:
     path = shutil.which(name)
     if path is None:
         return Finding(what=name, state="missing", detail=f"not on the path; {without}")
-    result = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False)  # noqa: S603
-    first = (result.stdout.splitlines() or ["no version"])[0]
-    return Finding(what=name, state="ok", detail=f"{first} ({path})")
+    answer = _answer([path, "--version"])
+    if answer is None:
+        return Finding(what=name, state="missing", detail=f"{path} cannot be run; {without}")
+    return Finding(what=name, state="ok", detail=f"{answer.split(chr(10), 1)[0]} ({path})")
+
+
+def _answer(command: list[str]) -> str | None:
+    """What a program prints; `None` where it cannot be started, fails, or takes too long."""
+    try:
+        ran = subprocess.run(command, capture_output=True, timeout=10, check=True)  # noqa: S603 - fixed arguments
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return ran.stdout.decode("utf-8", "replace")
 
 
 def _sandbox() -> Finding:
@@ -82,7 +94,7 @@ def _sandbox() -> Finding:
     if path is None:
         return Finding(what="sandbox", state="missing", detail="bubblewrap is not installed; commands run unconfined")
     probe = [path, "--ro-bind", "/", "/", "--unshare-user", "--unshare-net", "--die-with-parent", "true"]
-    worked = subprocess.run(probe, capture_output=True, timeout=10, check=False).returncode == 0  # noqa: S603
+    worked = _answer(probe) is not None
     detail = "works" if worked else "is installed, and this system does not let it make a namespace"
     return Finding(
         what="sandbox",
@@ -95,9 +107,10 @@ def _home() -> Iterator[Finding]:
     from compositor.adapters.home import find_home
 
     home = find_home(os.environ)
-    writable = os.access(home if home.exists() else home.parent, os.W_OK)
-    detail = f"{home}{'' if writable else ' cannot be written'}"
-    yield Finding(what="home", state="ok" if writable else "bad", detail=detail)
+    nearest = next(folder for folder in (home, *home.parents) if folder.exists())
+    usable = nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+    detail = f"{home}{'' if usable else ' cannot be written; COMPOSITOR_HOME names another folder'}"
+    yield Finding(what="home", state="ok" if usable else "bad", detail=detail)
 
 
 def _settings(cwd: str) -> Iterator[Finding]:
@@ -111,7 +124,8 @@ def _settings(cwd: str) -> Iterator[Finding]:
     if not layers:
         yield Finding(what="settings", state="ok", detail="no settings files")
     for layer in layers:
-        notes = f", {len(layer.diagnostics)} remarks" if layer.diagnostics else ""
+        count = len(layer.diagnostics)
+        notes = f", {count} remark{'s' * (count != 1)}" if count else ""
         yield Finding(what="settings", state="ok", detail=f"{layer.level.value}: {layer.file}{notes}")
         for note in layer.diagnostics:
             yield Finding(what="settings", state="missing", detail=f"{note.message} ({note.where})")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import textwrap
 from typing import Any
 
 import click
@@ -35,15 +36,15 @@ def command(*, as_json: bool, **values: Any) -> None:
     match = _SESSION.match(values.get("prompt") or "")
     if match is not None:
         number = int(match["number"]) if match["number"] else None
-        title, compiled, diagnostics = recorded_request(match["id"], number, values)
+        title, base, compiled, diagnostics = recorded_request(match["id"], number, values)
     else:
         found = preview(values)
         title = f"Request for {found.opened.contract.model}; nothing was sent."
-        compiled, diagnostics = found.compiled, found.diagnostics
+        base, compiled, diagnostics = found.opened.around.cwd, found.compiled, found.diagnostics
     if as_json:
         click.echo(_json(compiled, diagnostics))
         return
-    _print(title, compiled, diagnostics)
+    _print(title, base, compiled, diagnostics)
 
 
 def _json(compiled: Any, diagnostics: Any) -> str:
@@ -62,10 +63,10 @@ def _json(compiled: Any, diagnostics: Any) -> str:
     return msgspec.json.encode(result).decode()
 
 
-def _print(title: str, compiled: Any, diagnostics: Any) -> None:
+def _print(title: str, base: str, compiled: Any, diagnostics: Any) -> None:
     from compositor.cli.report import (
+        cached_line,
         diagnostic_lines,
-        marker_lines,
         omission_lines,
         region_lines,
         source_rows,
@@ -76,15 +77,15 @@ def _print(title: str, compiled: Any, diagnostics: Any) -> None:
 
     stages = " > ".join(stage.name for stage in STAGES)
     width = shutil.get_terminal_size((120, 24)).columns
+    rows = source_rows(compiled)
     lines = (
         title,
-        f"steps: {stages}",
+        *textwrap.wrap(f"steps: {stages}", width, subsequent_indent="  "),
         "",
         *region_lines(compiled),
+        *textwrap.wrap(cached_line(compiled, rows), width, subsequent_indent="  "),
         "",
-        *table_lines(source_rows(compiled), width),
-        "",
-        *marker_lines(compiled),
+        *table_lines(rows, width, size=compiled.size, base=base),
         "",
         *omission_lines(compiled.omissions),
         *diagnostic_lines(diagnostics, Severity.INFO),

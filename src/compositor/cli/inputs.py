@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from compositor.cli.options import flags_from
+from compositor.cli.options import checked_text, flags_from, project_folder
 from compositor.errors import UsageError
 from compositor.loop.session import Conversation, Stamp, compile_next, prompt_entry, record
 from compositor.types.diagnostics import Diagnostic, Severity
@@ -39,14 +38,13 @@ class Preview(Struct, frozen=True, kw_only=True):
 
 def opening_from(values: Mapping[str, Any], *, interactive: bool = False, project: str | None = None) -> Opening:
     """The opening that the command line asks for."""
-    chosen = project or str(values.get("project") or Path.cwd())
     given = [name for name in ("resume", "continue_session", "transcript") if values.get(name)]
     if len(given) > 1:
         first, second = (f"--{name.removesuffix('_session')}" for name in given[:2])
         raise UsageError(f"{first!r} and {second!r} exclude each other", hint="Give one of them")
     return Opening(
         flags=flags_from(values),
-        project=chosen,
+        project=project or project_folder(values.get("project")),
         environ=dict(os.environ),
         resume=values.get("resume"),
         continues=bool(values.get("continue_session")),
@@ -58,7 +56,7 @@ def opening_from(values: Mapping[str, Any], *, interactive: bool = False, projec
 def read_prompt(given: str | None, *, from_pipe: bool) -> str | None:
     """The prompt: the argument, standard input for `-`, or with `from_pipe` whatever is piped in. Raises `UsageError` for bytes that are no text."""
     if given is not None and given != STDIN:
-        return given
+        return checked_text(given, "The prompt")
     if given is None and not (from_pipe and not sys.stdin.isatty()):
         return None
     data = sys.stdin.buffer.read(LARGEST_PROMPT + 1)

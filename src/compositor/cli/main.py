@@ -7,6 +7,8 @@ traceback. Does nothing else.
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import sys
 from typing import Any, NoReturn
 
@@ -21,7 +23,14 @@ COMMANDS: dict[str, str] = {
     "compile": "Compile the request of a prompt and print it; sends nothing.",
     "explain": "Show what stands in a request, byte by byte, and what was left out.",
     "check": "Check request bodies against the rules of the wire.",
+    "diff": "Show where two requests part, who did it, and what it costs.",
+    "cost": "Show what each request of a session cost.",
+    "tools": "List the tools of a run, what they cost, and why others are not there.",
+    "mcp": "Show, add, remove, approve and test MCP servers.",
     "sessions": "List the stored sessions.",
+    "memory": "Report the instruction files that apply here, their cost, and what is wrong with others.",
+    "models": "Show what is known about models, platforms and prices.",
+    "emulator": "Serve a stand-in for the Messages API on a port; no model is called.",
     "doctor": "Check this machine: key, versions, tools, settings files.",
     "demo": "Run a scripted turn on a copy of a sample project; needs no key.",
 }
@@ -44,21 +53,29 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+# "\b" alone on a line keeps the lines below it as they are.
+_HELP = """Compile, explain and run the model requests of a coding agent.
+
+\b
+  compositor run "fix the failing test"   one turn in this directory
+  compositor compile "fix it" --json      the request as data; sends nothing
+  compositor explain "fix it"             who put what into it, and why
+"""
+
+
+@click.group(
+    cls=LazyGroup, help=_HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="compositor")
 def cli() -> None:
-    r"""Compile, explain and run the model requests of a coding agent.
-
-    \b
-    compositor run "fix the failing test"         one turn in this directory
-    compositor compile "fix it" --json            the request as data, nothing is sent
-    compositor explain "fix it"                   who put what into it, and why
-    """
+    """Run a sub-command."""
 
 
 def main() -> NoReturn:
     """The entry point. Exit codes: see `compositor.errors.ExitCode` and docs/reference/commands.md."""
-    sys.exit(run_command(cli, sys.argv[1:]))
+    _open_streams()
+    code = run_command(cli, sys.argv[1:])
+    sys.exit(code if _flushed() else code or ExitCode.FAILED)
 
 
 def run_command(command: click.Command, arguments: list[str]) -> int:
@@ -76,11 +93,36 @@ def run_command(command: click.Command, arguments: list[str]) -> int:
         return ending.exit_code
     except CompositorError as problem:
         return _report(f"Error: {problem}", problem.exit_code)
-    except BrokenPipeError:
-        # The reader of our output is gone; nothing more can be said to it.
-        sys.stderr.close()
+    except SystemExit:
+        # How click ends when the reader of our output is gone; nothing more can be said to it.
         return ExitCode.FAILED
+    except OSError as problem:
+        place = f" At {os.fsdecode(problem.filename)}." if problem.filename else ""
+        return _report(f"Error: {problem.strerror or problem}.{place}", ExitCode.FAILED)
     return outcome if isinstance(outcome, int) else ExitCode.OK
+
+
+def _open_streams() -> None:
+    """Put the null device where the caller closed a standard stream, and let no character stop a line of text.
+
+    Else the next file that is opened, a transcript perhaps, would be what a child process takes for its output.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _flushed() -> bool:
+    """Whether all output went out. What did not is dropped: the interpreter would try again, and complain, at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
 
 
 def _report(sentence: str, code: ExitCode) -> int:

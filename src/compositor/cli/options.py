@@ -6,6 +6,7 @@ Decides the spelling of flags and which of them exclude each other. Never resolv
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,8 +42,10 @@ def run_options(command: Command) -> Command:
 def flags_from(values: Mapping[str, Any]) -> Flags:
     """The flags as one value; what belongs to the command itself (prompt, project, session, output) is left alone.
 
-    Reads the prompt files. Raises `UsageError` for flags that exclude each other and for a prompt file that cannot be read.
+    Reads the prompt files. Raises `UsageError` for flags that exclude each other, for text that is none, and for a prompt file
+    that cannot be read.
     """
+    _check_texts(values)
     effort, mode = values.get("effort"), values.get("permission_mode")
     sources, tools = values.get("setting_sources"), values.get("tools")
     return Flags(
@@ -59,7 +62,28 @@ def flags_from(values: Mapping[str, Any]) -> Flags:
         append_system_prompt=_appended_prompts(values),
         exclude_dynamic_sections=bool(values.get("exclude_dynamic_system_prompt_sections")),
         max_turns=values.get("max_turns"),
+        mcp_config=tuple(values.get("mcp_config") or ()),
+        strict_mcp_config=bool(values.get("strict_mcp_config")),
     )
+
+
+def project_folder(given: str | Path | None) -> str:
+    """The real path of the project: what `--project` names, else the current directory. Raises `UsageError` when that is gone."""
+    try:
+        return os.path.realpath(given or Path.cwd())
+    except FileNotFoundError:
+        raise UsageError(
+            "the current directory does not exist any more", hint="Change to another or give --project"
+        ) from None
+
+
+def checked_text(text: str, name: str) -> str:
+    """`text` as it is. Raises `UsageError` for bytes that were no UTF-8: Python hands them on as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as problem:
+        raise UsageError(f"{name} is not UTF-8 text", where=f"character {problem.start + 1}") from None
+    return text
 
 
 _FILE = click.Path(dir_okay=False)
@@ -77,7 +101,12 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
         help="How the answer is printed: text, one JSON object, or one JSON object a line as it happens.",
     ),
     click.option("-c", "--continue", "continue_session", is_flag=True, help="Go on with the newest session here."),
-    click.option("-r", "--resume", metavar="ID", help="Go on with this session; `compositor sessions` lists them."),
+    click.option(
+        "-r",
+        "--resume",
+        metavar="ID|FILE",
+        help="Go on with this session (`compositor sessions` lists them), or from a transcript file in a session of its own.",
+    ),
     click.option(
         "--offline",
         metavar="SCRIPT",
@@ -97,7 +126,12 @@ _CONTRACT: tuple[Callable[[Any], Any], ...] = (
         help="How much work the model puts into an answer.",
     ),
     click.option("--max-turns", metavar="N", type=click.IntRange(min=1), help="Stop after N answers of the model."),
-    click.option("--permission-mode", type=_MODES, help="What runs without asking, as in --permission-mode plan."),
+    click.option(
+        "--permission-mode",
+        metavar="MODE",
+        type=_MODES,
+        help=f"What runs without asking: {', '.join(_MODES.choices)}.",
+    ),
     click.option(
         "--allowed-tools",
         "--allowedTools",
@@ -135,6 +169,13 @@ _CONTRACT: tuple[Callable[[Any], Any], ...] = (
         type=click.Path(exists=True, file_okay=False),
         help="One more directory that tools may work in; may be repeated.",
     ),
+    click.option(
+        "--mcp-config",
+        metavar="FILE|JSON",
+        multiple=True,
+        help="More MCP servers, as in --mcp-config .mcp.json; may be repeated.",
+    ),
+    click.option("--strict-mcp-config", is_flag=True, help="Use the servers of --mcp-config alone."),
     click.option("--system-prompt", metavar="TEXT", help="Replace the default system prompt."),
     click.option("--system-prompt-file", metavar="FILE", type=_FILE, help="Replace it by the text of a file."),
     click.option("--append-system-prompt", metavar="TEXT", help="Add a text behind the system prompt."),
@@ -152,6 +193,13 @@ def _add(command: Command, options: tuple[Callable[[Any], Any], ...]) -> Command
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def _check_texts(values: Mapping[str, Any]) -> None:
+    for name in ("model", "allowed_tools", "disallowed_tools", "tools", "system_prompt", "append_system_prompt"):
+        given = values.get(name) or ()
+        for text in (given,) if isinstance(given, str) else given:
+            checked_text(text, f"The text of '--{name.replace('_', '-')}'")
 
 
 def _rules(values: tuple[str, ...] | None) -> tuple[str, ...]:

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from compositor.adapters.home import find_home
 from compositor.adapters.sessions.heads import HeadStore
 from compositor.adapters.sessions.reading import find_session, read_transcript
+from compositor.cli.options import project_folder
 from compositor.config.platforms import find_platform
 from compositor.config.profile import find_profile
 from compositor.context.compile import compile_request
 from compositor.context.head import compile_head
-from compositor.context.transcript.graph import active_path
+from compositor.context.transcript.graph import Path, active_path
 from compositor.context.transcript.load import Transcript
 from compositor.errors import TranscriptError
+from compositor.loop.offering import with_recorded_tools
 from compositor.loop.opening import wire_context
+from compositor.loop.resume import sent_facts
 from compositor.types.diagnostics import Diagnostic, Severity
 from compositor.types.journal import SendRecord
 from compositor.types.request import Compiled
@@ -29,10 +31,10 @@ from compositor.types.snapshot import Facts, Snapshot
 
 def recorded_request(
     session: str, number: int | None, values: Mapping[str, Any]
-) -> tuple[str, Compiled, tuple[Diagnostic, ...]]:
-    """Title, request and remarks of request `number` (from 1) of a stored session; the last one without a number."""
+) -> tuple[str, str, Compiled, tuple[Diagnostic, ...]]:
+    """Title, project, request and remarks of request `number` (from 1) of a stored session; the last one without a number."""
     home = find_home(os.environ)
-    path = find_session(home, session, cwd=os.path.realpath(values.get("project") or Path.cwd()))
+    path = find_session(home, session, cwd=project_folder(values.get("project")))
     transcript = read_transcript(path)
     sends = transcript.journal.sends
     wanted = len(sends) if number is None else number
@@ -42,7 +44,8 @@ def recorded_request(
     compiled = rebuild(transcript, sent.record, HeadStore(home))
     outcome = sent.outcome.value
     title = f"Request {wanted} of {len(sends)} in session {path.stem}, {sent.record.time}: {outcome}."
-    return title, compiled, (*transcript.diagnostics, _comparison(compiled, sent.record))
+    project = transcript.header.cwd if transcript.header is not None else ""
+    return title, project, compiled, (*transcript.diagnostics, comparison(compiled, sent.record))
 
 
 def rebuild(transcript: Transcript, record: SendRecord, heads: HeadStore) -> Compiled:
@@ -55,14 +58,18 @@ def rebuild(transcript: Transcript, record: SendRecord, heads: HeadStore) -> Com
         )
     options = record.options
     profile = find_profile(options.model).profile
-    facts = Facts(model=options.model, binds_thinking=profile.binds_thinking, prefill=profile.prefill)
-    entries = active_path(transcript.entries, leaf=record.leaf).entries if record.leaf is not None else ()
+    known = Facts(model=options.model, binds_thinking=profile.binds_thinking, prefill=profile.prefill, system_role=True)
+    # Which lane each entry took stands in the journal; whether it could is not asked again.
+    facts = sent_facts(known, transcript.journal, record)
+    path = active_path(transcript.entries, leaf=record.leaf) if record.leaf is not None else Path()
     wire = wire_context(profile, find_platform("claude-api"), api_version=options.api_version, betas=options.betas)
-    snapshot = Snapshot(head=compile_head(parts), entries=entries, facts=facts, options=options)
+    head = with_recorded_tools(compile_head(parts), path.markers)
+    snapshot = Snapshot(head=head, entries=path.entries, facts=facts, options=options)
     return compile_request(snapshot, wire)
 
 
-def _comparison(compiled: Compiled, record: SendRecord) -> Diagnostic:
+def comparison(compiled: Compiled, record: SendRecord) -> Diagnostic:
+    """Whether what was compiled again is what went out."""
     same = compiled.view_digest == record.view_digest and compiled.size == record.size
     if same:
         return Diagnostic(

@@ -5,6 +5,7 @@ Decides layout only. Every figure comes from `context/explain` and `context/toke
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -17,15 +18,9 @@ from compositor.types.diagnostics import Diagnostic, Severity
 from compositor.types.provenance import Attribution, Lane, Omission
 from compositor.types.request import Compiled
 
-_REGION = {
-    Lane.TOOLS: "tools",
-    Lane.SYSTEM: "system",
-    Lane.SCALAR: "options",
-}
-
 
 class Row(Struct, frozen=True, kw_only=True):
-    """Neighboring spans of one source, as one row. `start` in bytes of the body; `tokens` estimated; `marker` its reason."""
+    """Neighboring spans of one source, as one row. `start` in bytes of the body; `tokens` estimated; `marker` behind it, in words."""
 
     start: int
     size: int
@@ -38,7 +33,7 @@ def source_rows(compiled: Compiled, scale: float = 1.0) -> tuple[Row, ...]:
     """The request in wire order: who put what there. Syntax between two pieces belongs to no row."""
     body = compiled.body
     rows: list[Row] = []
-    reasons = iter([f"{marker.ttl.value}: {marker.reason}" for marker in compiled.markers])
+    reasons = iter([f"{marker.ttl.value} at {marker.path}: {marker.reason}" for marker in compiled.markers])
     for span in spans(compiled):
         if span.origin.source.name == "cache_control" and rows:
             rows[-1] = msgspec.structs.replace(rows[-1], marker=next(reasons, ""))
@@ -62,10 +57,10 @@ def _joins(row: Row, origin: Attribution) -> bool:
     return (one.kind, one.name, one.path) == (two.kind, two.name, two.path) and row.origin.lane is origin.lane
 
 
-def label(origin: Attribution) -> str:
-    """A source in a few words."""
+def label(origin: Attribution, base: str = "") -> str:
+    """A source in a few words; a path below `base` is told from there."""
     source = origin.source
-    place = source.path or source.name
+    place = (source.path or source.name).removeprefix(f"{base}/")
     line = f":{source.line}" if source.line and source.line > 1 else ""
     return f"{source.kind} {place}{line}"
 
@@ -83,7 +78,7 @@ def region_lines(compiled: Compiled, scale: float = 1.0) -> Iterator[str]:
     for name, count in counts.items():
         share = getattr(tokens, name)
         yield f"{name:10} {count:8} {share:9,} {share / total:6.0%}"
-    yield f"{'total':10} {'':8} {tokens.total:9,}        {compiled.size:,} bytes; tokens: {tokens.method}"
+    yield f"{'total':10} {'':8} {tokens.total:9,}  {compiled.size:,} bytes; tokens: {tokens.method}"
 
 
 def marker_lines(compiled: Compiled) -> Iterator[str]:
@@ -93,19 +88,50 @@ def marker_lines(compiled: Compiled) -> Iterator[str]:
         yield f"marker {marker.ttl.value} at {marker.path}: {marker.reason}"
 
 
-def table_lines(rows: Sequence[Row], width: int) -> Iterator[str]:
-    """Source rows as a table of `width` columns; long names are cut at the left, where paths say least."""
-    yield f"{'byte':>9} {'bytes':>8} {'tokens':>7}  {'lane':12} {'lifetime':12} source"
-    room = max(width - 56, 24)
-    for row in rows:
-        name = label(row.origin)
+def table_lines(rows: Sequence[Row], width: int, *, size: int, base: str = "") -> Iterator[str]:
+    """Source rows as a table of `width` columns, and what JSON syntax takes of the body's `size` bytes.
+
+    Long names are cut at the left, where paths say least. Why a piece was let in stands below the last of those that it holds for.
+    """
+    yield f"{'byte':>9} {'bytes':>9} {'tokens':>8}  {'lane':12} {'lifetime':12} source"
+    room = max(width - _INDENT, 24)
+    for row, following in zip(rows, (*rows[1:], None), strict=True):
+        name = label(row.origin, base)
         shown = name if len(name) <= room else f"...{name[3 - room :]}"
         lane, lifetime = row.origin.lane.value, row.origin.lifetime.name.lower()
-        yield f"{row.start:9} {row.size:8} {row.tokens:7}  {lane:12} {lifetime:12} {shown}"
-        if row.origin.gate:
-            yield f"{'':53}let in: {row.origin.gate}"
+        yield f"{row.start:9,} {row.size:9,} {row.tokens:8,}  {lane:12} {lifetime:12} {shown}"
+        gate = row.origin.gate
+        if gate and (following is None or row.marker or gate != following.origin.gate):
+            yield from _below(f"let in: {gate}", width)
         if row.marker:
-            yield f"{'':53}^ cache marker, {row.marker}"
+            yield from _below(f"^ cache marker {row.marker}", width)
+    yield f"{'':9} {size - sum(row.size for row in rows):9,} {'':8}  {'wire':12} {'':12} JSON syntax and markers"
+
+
+_INDENT = 56
+"""Columns before the source of a row."""
+
+
+def _below(text: str, width: int) -> Iterator[str]:
+    """A remark under the right part of a row, on as many lines as it takes; further left where the terminal is narrow."""
+    indent = " " * (_INDENT if width >= 2 * _INDENT else 21)
+    yield from textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=f"{indent}  ")
+
+
+def cached_line(compiled: Compiled, rows: Sequence[Row]) -> str:
+    """In one line what the next request can read from the cache instead of sending it anew."""
+    marked = [number for number, row in enumerate(rows, start=1) if row.marker]
+    if not marked:
+        return "cached: nothing, there is no cache marker"
+    total = sum(row.tokens for row in rows)
+    stable = sum(row.tokens for row in rows[: marked[0]])
+    whole = sum(row.tokens for row in rows[: marked[-1]])
+    if len(marked) == 1:
+        return f"cached: about {whole:,} of {total:,} tokens, up to {compiled.markers[-1].path}"
+    return (
+        f"cached: about {whole:,} of {total:,} tokens, up to {compiled.markers[-1].path}; "
+        f"{stable:,} of them, up to {compiled.markers[0].path}, whatever follows"
+    )
 
 
 def omission_lines(omissions: Sequence[Omission]) -> Iterator[str]:

@@ -5,8 +5,8 @@ Decides the output forms and the exit code of a run. What happens in between is 
 
 from __future__ import annotations
 
+import signal
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,9 +15,9 @@ import msgspec
 from compositor.cli.options import run_options
 
 if TYPE_CHECKING:
-    from compositor.cli.running import Line
+    from compositor.cli.running import Line, Ran
     from compositor.runtime.events import TurnResult, Watcher
-    from compositor.wiring import Opened
+    from compositor.wiring import Opened, Opening
 
 
 @click.command(
@@ -28,36 +28,57 @@ if TYPE_CHECKING:
 def command(**values: Any) -> int:
     """Run PROMPT to its end: model, gate, tools, answer. Without PROMPT, or with `-`, it is read from standard input."""
     from compositor.cli.inputs import opening_from, read_prompt
-    from compositor.cli.running import real_line, scripted_line
+    from compositor.cli.running import read_script, real_line, scripted_line
     from compositor.errors import UsageError
     from compositor.wiring import open_session
 
     prompt = read_prompt(values.get("prompt"), from_pipe=True)
     if prompt is None or not prompt.strip():
         raise UsageError("there is no prompt", hint="Give it as an argument or on standard input")
-    script, project = values.get("offline"), None
-    if script:
-        project = _copied(str(values.get("project") or Path.cwd()))
+    form = str(values["output_format"])
     asks = values.get("prompt") is not None and sys.stdin.isatty() and sys.stderr.isatty()
-    opened = open_session(opening_from(values, interactive=asks, project=project))
-    line = scripted_line(script, opened) if script else real_line(opened)
-    if not script and not line.endpoint.has_credentials:
-        return _without_key(opened, prompt)
-    return _run(opened, prompt, line, str(values["output_format"]))
+    opening = opening_from(values, interactive=asks)
+    if not values.get("offline"):
+        opened = open_session(opening)
+        line = real_line(opened)
+        return _run(opened, prompt, line, form) if line.is_ready else _without_key(opened, prompt, form)
+    script = read_script(values["offline"])
+    opened = _opened_on_copy(opening)
+    return _run(opened, prompt, scripted_line(script, opened), form)
 
 
-def _copied(project: str) -> str:
-    from compositor.adapters.project_copy import copy_project
+def _opened_on_copy(opening: Opening) -> Opened:
+    """A session on a copy of the project. Only a session that a script began on this copy can go on with a script."""
+    from compositor.adapters.project_copy import copy_project, is_copy
+    from compositor.errors import UsageError
+    from compositor.wiring import open_session
 
-    copy = copy_project(project)
-    click.echo(f"A script plays the model; no model is called. It works on a copy of the project: {copy}", err=True)
-    return copy
+    if (opening.resume or opening.continues) and not is_copy(opening.project):
+        raise UsageError(
+            "a script would write into a session that a model played",
+            hint="With --offline, go on only with --project naming the copy that a scripted run worked on",
+        )
+    # What is wrong with flags or settings is said before anything is copied.
+    open_session(opening)
+    copy = copy_project(opening.project)
+    click.echo(
+        f"A script plays the model; no model is called. It works on a copy of the project: {copy.path}", err=True
+    )
+    if copy.left_out:
+        click.echo(f"Links that lead out of the project were not copied: {', '.join(copy.left_out)}", err=True)
+    opened = open_session(msgspec.structs.replace(opening, project=copy.path))
+    if opened.header.cwd != opened.around.cwd:
+        raise UsageError(
+            f"the session {opened.header.session_id!r} belongs to another project", where=opened.header.cwd
+        )
+    return opened
 
 
-def _without_key(opened: Opened, prompt: str) -> int:
+def _without_key(opened: Opened, prompt: str, form: str) -> int:
     """No key: say what would be sent, and that nothing was (exit 3)."""
     from compositor.cli.inputs import with_prompt
     from compositor.cli.report import diagnostic_lines, marker_lines, region_lines
+    from compositor.cli.streaming import print_setup_failure
     from compositor.errors import ExitCode
     from compositor.loop.session import compile_next
 
@@ -66,19 +87,20 @@ def _without_key(opened: Opened, prompt: str) -> int:
     click.echo(f"The request for {opened.contract.model} as it would be sent:\n", err=True)
     for line in (*region_lines(compiled), *marker_lines(compiled), *diagnostic_lines(opened.diagnostics)):
         click.echo(line, err=True)
-    click.echo(
-        "\nNothing was sent: there is no key. Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, or look closer with "
-        "`compositor explain`.",
-        err=True,
-    )
+    sentence = "Nothing was sent: there is no key."
+    hint = "Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, or look closer with `compositor explain`."
+    click.echo(f"\n{sentence} {hint}", err=True)
+    if form != "text":
+        print_setup_failure(opened, form, sentence)
     return ExitCode.NOTHING_SENT
 
 
 def _run(opened: Opened, prompt: str, line: Line, form: str) -> int:
     from compositor.cli.report import diagnostic_lines
     from compositor.cli.running import keep_requests, run_turn
-    from compositor.cli.streaming import JsonLines, result_object
+    from compositor.cli.streaming import JsonLines, print_failure, print_result
     from compositor.cli.watching import TextWatcher
+    from compositor.errors import CompositorError
 
     for note in diagnostic_lines((*opened.diagnostics, *line.endpoint.diagnostics)):
         click.echo(note, err=True)
@@ -87,13 +109,18 @@ def _run(opened: Opened, prompt: str, line: Line, form: str) -> int:
         lines = JsonLines(opened)
         lines.begin()
         watch = lines
-    result = run_turn(opened, prompt, line, watch)
+    try:
+        ran = run_turn(opened, prompt, line, watch)
+    except CompositorError as problem:
+        if form != "text":
+            print_failure(opened, str(problem))
+        raise
     folder = keep_requests(line, opened.home, opened.header.session_id)
     if form == "text":
-        _print_end(opened, result, folder)
+        _print_end(opened, ran.result, folder)
     else:
-        click.echo(msgspec.json.encode(result_object(opened, result)).decode())
-    return exit_code(result)
+        print_result(opened, ran)
+    return exit_code(ran)
 
 
 def _silent(_event: object) -> None:
@@ -110,16 +137,16 @@ def _print_end(opened: Opened, result: TurnResult, folder: str | None) -> None:
         click.echo(f"requests: {folder}", err=True)
 
 
-def exit_code(result: TurnResult) -> int:
-    """0 for a finished turn, 130 for an interrupted one, 4 for a provider failure, 1 for every other end."""
+def exit_code(ran: Ran) -> int:
+    """0 for a finished turn, 130 and 143 for an interrupted one, 4 for a provider failure, 1 for every other end."""
     from compositor.errors import ExitCode
     from compositor.loop.effects import EndReason
 
-    match result.reason:
+    match ran.result.reason:
         case EndReason.COMPLETED:
             return ExitCode.OK
         case EndReason.ABORTED_STREAMING | EndReason.ABORTED_TOOLS:
-            return ExitCode.INTERRUPTED
+            return ExitCode.TERMINATED if ran.stopped_by == signal.SIGTERM else ExitCode.INTERRUPTED
         case EndReason.API_ERROR:
             return ExitCode.PROVIDER
         case _:

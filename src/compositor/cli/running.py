@@ -7,35 +7,51 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import anyio
 import click
+import msgspec
 from msgspec import Struct
 
 from compositor.adapters.home import private_folder, write_private
 from compositor.adapters.providers.anthropic import AnthropicTransport
-from compositor.adapters.providers.credentials import Endpoint, resolve_endpoint
+from compositor.adapters.providers.credentials import MESSAGES_PATH, Endpoint, is_loopback, resolve_endpoint
 from compositor.errors import ConfigError
 from compositor.runtime.agent import Agent
-from compositor.runtime.events import TurnResult, Watcher
-from compositor.wiring import Opened, build_agent
+from compositor.runtime.events import AgentEvent, TurnResult, Watcher
+from compositor.wiring import Opened, build_agent, session_services
 
 if TYPE_CHECKING:
+    from compositor.adapters.providers.openai_compatible import OpenAICompatibleTransport
     from compositor.emulator.core import Emulator
-    from compositor.ports import Permission
+    from compositor.emulator.script import Script
+    from compositor.ports import Permission, Question
+    from compositor.types.diagnostics import Diagnostic
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """How the model is reached: an endpoint, and with a stand-in the emulator that plays it."""
+    """How the model is reached: an endpoint, and with a stand-in the emulator that plays it. `chats`: it speaks chat-completions."""
 
     endpoint: Endpoint
     emulator: Emulator | None = None
+    chats: bool = False
 
-    def transport(self) -> AnthropicTransport:
+    @property
+    def is_ready(self) -> bool:
+        """Whether something can be sent: with a credential, or to a compatible server on this machine, which asks for none."""
+        return self.endpoint.has_credentials or (self.chats and is_loopback(urlsplit(self.endpoint.url).hostname or ""))
+
+    def transport(self) -> AnthropicTransport | OpenAICompatibleTransport:
+        if self.chats:
+            from compositor.adapters.providers.openai_compatible import OpenAICompatibleTransport
+
+            return OpenAICompatibleTransport(AnthropicTransport(self.endpoint), tell=_tell)
         if self.emulator is None:
             return AnthropicTransport(self.endpoint)
         from compositor.emulator.transport import EmulatorTransport
@@ -45,28 +61,40 @@ class Line(Struct, frozen=True, kw_only=True):
 
 def real_line(opened: Opened) -> Line:
     """The service that the environment and the settings name."""
-    return Line(endpoint=resolve_endpoint(opened.environment.variables))
+    platform = opened.contract.platform
+    chats = platform.api == "chat-completions"
+    endpoint = resolve_endpoint(opened.environment.variables, platform.path if chats else MESSAGES_PATH)
+    return Line(endpoint=endpoint, chats=chats)
 
 
-def scripted_line(script: str, opened: Opened) -> Line:
-    """A stand-in that plays `script`, with the abilities of the run's own model. No model is called."""
-    from compositor.emulator.core import Emulator
-    from compositor.emulator.profile import ServiceProfile
+def _tell(diagnostic: Diagnostic) -> None:
+    click.echo(diagnostic.message, err=True)
+
+
+def read_script(path: str) -> Script:
+    """The script in a file. Raises `ConfigError` with the place."""
     from compositor.emulator.script import parse_script
 
     try:
-        text = Path(script).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ConfigError(f"The script cannot be read: {problem}", path=script) from problem
-    profile = opened.contract.profile
-    service = ServiceProfile(
-        cache_minimum=profile.cache_minimum or 1024,
-        window=opened.contract.window.tokens,
-        max_output=profile.max_output,
-        system_role=opened.contract.system_role,
-        prefill=profile.prefill,
+        text = Path(path).read_text("utf-8")
+    except OSError as problem:
+        raise ConfigError(f"The script cannot be read: {problem.strerror}", path=path) from problem
+    except UnicodeDecodeError as problem:
+        raise ConfigError(f"The script is not UTF-8 text: byte {problem.start}", path=path) from problem
+    return parse_script(text, path=path)
+
+
+def scripted_line(script: Script, opened: Opened) -> Line:
+    """A stand-in that plays `script`, with the abilities of the run's own model. No model is called."""
+    from compositor.emulator.core import Emulator
+    from compositor.emulator.profile import service_profile
+
+    contract = opened.contract
+    # A session that goes on may carry thinking of the real service, whose signatures only that can read.
+    service = msgspec.structs.replace(
+        service_profile(contract.profile, contract.platform), window=contract.window.tokens, foreign_signatures=True
     )
-    emulator = Emulator(parse_script(text, path=script), service)
+    emulator = Emulator(script, service)
     return Line(endpoint=Endpoint(url="http://emulator.invalid/v1/messages"), emulator=emulator)
 
 
@@ -78,46 +106,113 @@ class NobodyToAsk:
 
 
 class TerminalAsker:
-    """Asks on the terminal; anything but a clear yes is a no."""
+    """Asks on the terminal, one question after the other; anything but a clear yes is a no."""
+
+    def __init__(self) -> None:
+        self._turn = anyio.Lock()
 
     async def ask(self, permission: Permission) -> bool:
-        click.echo(f"\n{permission.display}\n  {permission.reason}", err=True)
-        click.echo("  Run it once? [y/N] ", nl=False, err=True)
-        answer = await anyio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
-        return answer.strip().lower() in {"y", "yes"}
+        async with self._turn:
+            click.echo(f"\n{permission.display}\n  {permission.reason}", err=True)
+            click.echo("  Run it once? [y/N] ", nl=False, err=True)
+            # A terminal hands over whole lines; a thread that reads could not be stopped by an interrupt.
+            await anyio.wait_readable(sys.stdin)
+            return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+    async def answer(self, question: Question) -> str | None:
+        """Numbers of options, joined by commas, or words of one's own; an empty line is no answer."""
+        async with self._turn:
+            click.echo(f"\n{question.header}: {question.text}", err=True)
+            for number, (label, about) in enumerate(question.options, start=1):
+                click.echo(f"  {number}. {label}{f': {about}' if about else ''}", err=True)
+            click.echo("  Your answer: ", nl=False, err=True)
+            await anyio.wait_readable(sys.stdin)
+            return chosen(sys.stdin.readline().strip(), question)
 
 
-def run_turn(opened: Opened, prompt: str, line: Line, watch: Watcher) -> TurnResult:
-    """Run one turn to its end; an interrupt leaves a history that can go on."""
-    asker = TerminalAsker() if opened.policy.interactive else NobodyToAsk()
+def chosen(line: str, question: Question) -> str | None:
+    """The labels that a line of numbers means, else the line itself."""
+    numbers = [part.strip() for part in line.split(",")]
+    if all(part.isdecimal() and 1 <= int(part) <= len(question.options) for part in numbers):
+        picked = numbers if question.several else numbers[:1]
+        return ", ".join(question.options[int(part) - 1][0] for part in picked)
+    return line or None
 
-    async def work() -> TurnResult:
-        async with line.transport() as transport:
-            agent, store = build_agent(opened, transport=transport, watch=watch, asker=asker)
-            with store:
-                async with _stopped_by_signals(agent):
-                    return await agent.submit(prompt)
 
-    return anyio.run(work)
+class Ran(Struct, frozen=True, kw_only=True):
+    """A turn that has ended: how, after how many seconds, and the signal that stopped it."""
+
+    result: TurnResult
+    seconds: float
+    stopped_by: signal.Signals | None = None
+
+
+def run_turn(opened: Opened, prompt: str, line: Line, watch: Watcher) -> Ran:
+    """Run one turn to its end; an interrupt leaves a history that can go on.
+
+    When nobody reads what `watch` prints, the turn is stopped like at an interrupt, and the `OSError` is raised behind it.
+    """
+    begun = time.monotonic()
+    try:
+        result, stopped_by = anyio.run(_turn, opened, prompt, line, watch)
+    except BaseExceptionGroup as group:
+        # Task groups wrap what ends them; whoever called us wants the error itself.
+        raise _innermost(group) from group
+    return Ran(result=result, seconds=time.monotonic() - begun, stopped_by=stopped_by)
+
+
+async def _turn(opened: Opened, prompt: str, line: Line, watch: Watcher) -> tuple[TurnResult, signal.Signals | None]:
+    lost: list[OSError] = []
+    stops: list[signal.Signals] = []
+
+    def shown(event: AgentEvent) -> None:
+        if lost:
+            return
+        try:
+            watch(event)
+        except OSError as problem:
+            lost.append(problem)
+            agent.stop()
+
+    person = TerminalAsker() if opened.policy.interactive else None
+    asker = person or NobodyToAsk()
+    async with line.transport() as transport, session_services(opened) as services:
+        agent, store = build_agent(
+            opened, transport=transport, watch=shown, asker=asker, services=services, interviewer=person
+        )
+        with store:
+            async with _stopped_by_signals(agent, stops):
+                try:
+                    result = await agent.submit(prompt)
+                finally:
+                    await agent.end()
+    if lost:
+        raise lost[0]
+    return result, stops[0] if stops else None
 
 
 @asynccontextmanager
-async def _stopped_by_signals(agent: Agent) -> AsyncIterator[None]:
-    """SIGINT and SIGTERM stop the turn; a second one ends it at once."""
+async def _stopped_by_signals(agent: Agent, stops: list[signal.Signals]) -> AsyncIterator[None]:
+    """SIGINT and SIGTERM stop the turn and are noted in `stops`; a second one ends the process as if nobody listened."""
 
     async def listen() -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            count = 0
-            async for _ in signals:
-                count += 1
-                if count > 1:
-                    raise KeyboardInterrupt
+            async for number in signals:
+                if stops:
+                    signal.signal(number, signal.SIG_DFL)
+                    signal.raise_signal(number)
+                stops.append(number)
                 agent.stop()
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(listen)
         yield
         tasks.cancel_scope.cancel()
+
+
+def _innermost(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = group.exceptions[0]
+    return _innermost(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def keep_requests(line: Line, home: str, session_id: str) -> str | None:

@@ -9,16 +9,17 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from compositor._version import __version__
 from compositor.cli.watching import money
 from compositor.context.wire.canonical import encode_json
 from compositor.loop.effects import EndReason
-from compositor.runtime.events import AgentEvent, AnswerEnded, CallEnded, CallJudged, Retrying, TurnResult
+from compositor.runtime.events import AgentEvent, AnswerEnded, CallEnded, CallJudged, Mended, Retrying
 from compositor.types.blocks import ToolResultBlock
+from compositor.types.usage import Usage
 
 if TYPE_CHECKING:
+    from compositor.cli.running import Ran
     from compositor.wiring import Opened
 
 
@@ -56,7 +57,7 @@ class JsonLines:
                     "model": message.model,
                     "content": message.content,
                     "stop_reason": message.stop_reason,
-                    "usage": message.usage,
+                    "usage": _usage(message.usage),
                 }
                 self._line({"type": "assistant", "message": answer, "parent_tool_use_id": None})
             case CallJudged(call=call, verdict=verdict, trace=trace):
@@ -78,34 +79,78 @@ class JsonLines:
                         "error": notice.failure.message,
                     }
                 )
+            case Mended(cause=cause, remedy=remedy, events=events):
+                remedy_name = type(remedy).__name__
+                fields = {"remedy": remedy_name, "cause": cause, "events": events}
+                self._line({"type": "system", "subtype": "request_mended", **fields})
             case _:
                 pass
 
     def _line(self, fields: dict[str, Any]) -> None:
-        line = {**fields, "session_id": self._session, "uuid": str(uuid.uuid4())}
-        click.echo(encode_json(line).decode())
+        _print({**fields, "session_id": self._session, "uuid": str(uuid.uuid4())})
 
 
-def result_object(opened: Opened, result: TurnResult) -> dict[str, Any]:
+def print_result(opened: Opened, ran: Ran) -> None:
     """The object a run ends with."""
+    result = ran.result
     completed = result.reason is EndReason.COMPLETED
     subtype = "success" if completed else "error_during_execution"
     if result.reason is EndReason.MAX_TURNS:
         subtype = "error_max_turns"
-    found: dict[str, Any] = {
-        "type": "result",
-        "subtype": subtype,
-        "is_error": not completed,
-        "num_turns": result.requests,
-        "result": result.text,
-        "terminal_reason": result.reason.value,
-        "session_id": opened.header.session_id,
-        "total_cost_usd": money(result, opened.contract),
-        "usage": msgspec.to_builtins(result.usage),
-        "permission_denials": [
-            {"tool_name": call.name, "tool_use_id": call.id, "tool_input": call.input} for call in result.denied
-        ],
+    _print(
+        {
+            "type": "result",
+            "subtype": subtype,
+            "is_error": not completed,
+            "duration_ms": round(ran.seconds * 1000),
+            "num_turns": result.requests,
+            "result": result.text,
+            **({"errors": [result.detail]} if result.detail else {}),
+            "terminal_reason": result.reason.value,
+            "total_cost_usd": money(result, opened.contract),
+            "usage": _usage(result.usage),
+            "permission_denials": [
+                {"tool_name": call.name, "tool_use_id": call.id, "tool_input": call.input} for call in result.denied
+            ],
+            "session_id": opened.header.session_id,
+            "uuid": str(uuid.uuid4()),
+        }
+    )
+
+
+def print_failure(opened: Opened, sentence: str, *, reason: str = "error") -> None:
+    """The object of a run that an error ended: before the first request, or where no turn could handle it."""
+    _print(
+        {
+            "type": "result",
+            "subtype": "error_during_execution",
+            "is_error": True,
+            "errors": [sentence],
+            "terminal_reason": reason,
+            "session_id": opened.header.session_id,
+            "uuid": str(uuid.uuid4()),
+        }
+    )
+
+
+def print_setup_failure(opened: Opened, form: str, sentence: str) -> None:
+    """What a run without a key prints: in `stream-json` it begins and ends like every other run."""
+    if form == "stream-json":
+        JsonLines(opened).begin()
+    print_failure(opened, sentence, reason="turn_setup_failed")
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    """All four counts, also where they are zero: readers add them up."""
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_creation_input_tokens": usage.written,
+        "cache_read_input_tokens": usage.read,
+        "cache_creation": usage.cache_creation,
     }
-    if result.detail:
-        found["errors"] = [result.detail]
-    return found
+
+
+def _print(fields: dict[str, Any]) -> None:
+    # Bytes: JSON is UTF-8 whatever the terminal speaks.
+    click.echo(encode_json(fields))

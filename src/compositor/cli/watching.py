@@ -5,23 +5,28 @@ Decides wording and order of the lines. Influences nothing.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from compositor.cli.report import marker_lines, region_lines
+from compositor.cli.report import diagnostic_lines, marker_lines, region_lines
+from compositor.cli.terminal import fitted
 from compositor.runtime.events import (
     AgentEvent,
     AnswerEnded,
     CallEnded,
     CallJudged,
+    Mended,
+    NotesCollected,
     RequestStarted,
     Retrying,
     Streamed,
     TurnResult,
 )
 from compositor.types.stream import BlockDelta
+from compositor.types.tools import OutcomeKind
 from compositor.types.usage import Usage
 from compositor.types.verdicts import Allow
 
@@ -44,19 +49,27 @@ class TextWatcher:
                 self._request(event)
             case Retrying(notice=notice):
                 self.note(f"retry {notice.attempt} of {notice.limit} in {notice.delay:.1f} s: {notice.failure.message}")
+            case Mended(cause=cause):
+                self.note(f"refused and sent again in another form: {cause}")
             case AnswerEnded():
                 self._answer(event)
             case CallJudged():
                 self._judged(event)
-            case CallEnded(outcome=outcome):
+            case CallEnded(outcome=outcome) if outcome.kind is not OutcomeKind.DENIED:
                 self.note(f"  {outcome.kind.value}: {outcome.display}")
+            case NotesCollected(attachments=attachments, diagnostics=diagnostics):
+                for attachment in attachments:
+                    self.note(f"  + {attachment.kind} {getattr(attachment, 'path', None) or ''}".rstrip())
+                for line in diagnostic_lines(diagnostics):
+                    self.note(f"  {line}")
             case _:
                 pass
 
     def note(self, line: str) -> None:
         """One line beside the answer."""
         self._end_line()
-        click.echo(line, err=not self._detailed)
+        stream = sys.stdout if self._detailed else sys.stderr
+        click.echo(fitted(line, stream, indent=4), file=stream)
 
     def _text(self, text: str) -> None:
         click.echo(text, nl=False)

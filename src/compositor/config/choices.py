@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Generic, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from compositor.errors import ConfigError
 from compositor.types.diagnostics import Diagnostic
@@ -27,6 +27,7 @@ from .profile import (
     ThinkingKind,
     default_model,
     find_profile,
+    overridden,
 )
 from .settings import Settings
 from .window import DEFAULT_OUTPUT
@@ -71,7 +72,17 @@ def choose_model(flags: Flags, environment: Environment, settings: Settings) -> 
             raise _unavailable(name, source, settings)
         source = "the setting 'availableModels'"
         found = find_profile((settings.available_models or (name,))[0])
+    found = with_facts(found, settings)
     return Choice(value=found, source=source, diagnostics=found.diagnostics)
+
+
+def with_facts(found: FoundProfile, settings: Settings) -> FoundProfile:
+    """The model with what the setting `compositor.models` says about it. Raises `ConfigError` for what is no fact."""
+    said = settings.compositor.models
+    facts = said.get(found.model) or said.get(found.profile.id)
+    if not facts:
+        return found
+    return structs.replace(found, profile=overridden(found.profile, facts, model=found.model))
 
 
 def choose_platform(flags: Flags, variables: Mapping[str, str], settings: Settings) -> Platform:

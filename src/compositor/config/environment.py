@@ -47,6 +47,9 @@ class Environment(Struct, frozen=True, kw_only=True):
     force_short_ttl: bool = False
     enable_long_ttl: bool = False
     disable_git_instructions: bool | None = None
+    disable_instruction_files: bool = False
+    additional_instruction_files: bool = False
+    disable_automatic_memory: bool | None = None
     max_turns: int | None = None
     credential: Credential | None = None
 
@@ -132,6 +135,9 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
         force_short_ttl=_switch(variables, "FORCE_PROMPT_CACHING_5M") is True,
         enable_long_ttl=_switch(variables, "ENABLE_PROMPT_CACHING_1H") is True,
         disable_git_instructions=_switch(variables, "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS"),
+        disable_instruction_files=_switch(variables, "CLAUDE_CODE_DISABLE_CLAUDE_MDS") is True,
+        additional_instruction_files=_switch(variables, "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD") is True,
+        disable_automatic_memory=_switch(variables, "CLAUDE_CODE_DISABLE_AUTO_MEMORY"),
         max_turns=_number(variables, "CLAUDE_CODE_MAX_TURNS", least=1),
         credential=next(_credentials(variables), None),
     )

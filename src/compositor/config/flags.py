@@ -29,6 +29,7 @@ class Flags(Struct, frozen=True, kw_only=True):
     `tools`: `None` for all built-in tools, otherwise exactly these. `settings`: a path or an inline JSON object.
     `setting_sources`: the levels whose files are read, `None` for all; managed settings are always read. `add_dirs` as
     given. Limits in turns and tokens. `user_id` is the opaque id of `metadata` (L22).
+    `mcp_config`: files or inline JSON objects with MCP servers; with `strict_mcp_config` the only ones.
     """
 
     model: str | None = None
@@ -50,6 +51,8 @@ class Flags(Struct, frozen=True, kw_only=True):
     betas: tuple[str, ...] = ()
     temperature: float | None = None
     user_id: str | None = None
+    mcp_config: tuple[str, ...] = ()
+    strict_mcp_config: bool = False
 
 
 SOURCES: tuple[Level, ...] = (Level.USER, Level.PROJECT, Level.LOCAL)

@@ -89,6 +89,10 @@ MODE = _one_of("default", "manual", "acceptEdits", "plan", "auto", "dontAsk", "b
 TTL = _one_of("5m", "1h")
 OFF = _one_of("disable")
 TEXTS = ListOf(TEXT)
+HOOK_GROUPS = Scalar(
+    "an array, or for 'onFailure' one of 'refuse', 'ask', 'warn'",
+    lambda value: isinstance(value, list) or value in ("refuse", "ask", "warn"),
+)
 
 
 def _key(shape: Shape, note: str = "", *, scope: Scope = Scope.ANY, join: Join = Join.BY_SHAPE) -> Key:
@@ -139,8 +143,14 @@ SANDBOX: Mapping[str, Key] = {
 OWN: Mapping[str, Key] = {
     "promptCacheTtl": _key(TTL, "Lifetime of cache markers; beats the top-level key of that name."),
     "resumeHead": _key(_one_of("replay", "rebuild"), "Whether a resumed session sends its recorded head or a new one."),
+    "durableSessions": _key(SWITCH, "Puts each record of a session on the disk before it counts as stored."),
     "minimal": _key(SWITCH, "Leaves the optional context out."),
     "fastMode": _key(SWITCH, "Asks for fast mode where model and platform have it.", scope=Scope.USER),
+    "agentsMd": _key(SWITCH, "Whether `AGENTS.md` is read where no `CLAUDE.md` stands beside it; unset means yes."),
+    "teamMemoryDirectory": _key(TEXT, "A folder of notes that a team shares; relative to the project."),
+    "models": _key(
+        MapOf(OBJECT), "Facts about models that beat the built-in ones, by model id; see models.md.", scope=Scope.USER
+    ),
     "platform": _key(TEXT, "The platform to speak to; unset means what the environment says.", scope=Scope.USER),
 }
 
@@ -187,7 +197,7 @@ SETTINGS: Mapping[str, Key] = {
     "extraKnownMarketplaces": _key(MapOf(OBJECT), "More plugin marketplaces."),
     "fallbackModel": _key(TEXTS, "Models to try when the chosen one fails, in order.", join=Join.WHOLE),
     "fileCheckpointingEnabled": _key(SWITCH, "Whether files are kept before they are edited."),
-    "hooks": _key(MapOf(Scalar("an array", lambda value: isinstance(value, list))), "Commands that run at events."),
+    "hooks": _key(MapOf(HOOK_GROUPS), "Commands that run at events, and `onFailure`."),
     "httpHookAllowedEnvVars": _key(TEXTS, "Variables that HTTP hooks may send."),
     "includeCoAuthoredBy": _key(SWITCH, "Deprecated; see `attribution`."),
     "includeGitInstructions": _key(SWITCH, "Whether git instructions and the git snapshot are sent."),

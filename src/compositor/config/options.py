@@ -20,6 +20,9 @@ from .eligibility import Candidate, CandidateKind, CandidateSource, Eligibility,
 from .platforms import beta_for
 from .profile import FastMode, ThinkingKind
 
+TURN_SCOPE_BETA = "mid-conversation-system-clear-at-2026-08-21"
+"""With this beta among the run's betas a note for one turn is cleared by the service at the next user message (L38)."""
+
 
 class RequestWishes(Struct, frozen=True, kw_only=True):
     """What one request asks for beside its run. `max_tokens` in tokens; `None` leaves the contract's value."""
@@ -67,6 +70,7 @@ def request_facts(contract: RunContract) -> Facts:
         model=contract.model,
         binds_thinking=contract.profile.binds_thinking,
         system_role=contract.system_role,
+        turn_scoped=contract.system_role and TURN_SCOPE_BETA in contract.betas,
         prefill=contract.profile.prefill,
     )
 

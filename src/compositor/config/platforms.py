@@ -35,6 +35,7 @@ class Ability(enum.StrEnum):
     RATELIMIT_HEADERS = "ratelimit_headers"
     WORKSPACE_HEADER = "workspace_header"
     FAST = "fast"
+    ON_DEMAND_COMPACTION = "on_demand_compaction"
 
 
 class Platform(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,10 +10,12 @@ import enum
 import functools
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from compositor.errors import ConfigError
 from compositor.types.diagnostics import Diagnostic
 
 from .data import read_data
@@ -54,6 +56,14 @@ class FastMode(enum.StrEnum):
     PLAIN = "plain"
 
 
+class AppendMode(enum.StrEnum):
+    """The best way a model has to be told something new without an edit of what it already read (wire page 0.3, 0.4)."""
+
+    TURN_SCOPED = "turn_scoped"
+    SYSTEM_MESSAGE = "system_message"
+    USER_TEXT = "user_text"
+
+
 class ThinkingProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a model thinks.
 
@@ -78,7 +88,10 @@ class ModelProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Facts about one model. `window` and `max_output` in tokens.
 
     `binds_thinking`: a replayed thinking block is tied to everything before it (L78). `system_role`: the platforms where
-    `role: system` is legal inside messages (L30). `prefill`: the last message may be an unfinished assistant one (L13).
+    `role: system` is legal inside messages (L30); `turn_scoped`: such a message may last for one turn only (L38);
+    `mid_effort`: it may set the effort (L37); `tool_changes`: the platforms where it may add and remove tools (L45).
+    `binds_account`: replayed thinking is tied to the account that made it (L84). `tool_search`: the service's own tool search;
+    `edits`: the context edits it knows (wire page 5.1). `prefill`: the last message may be an unfinished assistant one (L13).
     `cache_minimum`: the shortest prefix in tokens that is cached, `None` where it is not known. `sampling`: other than
     default sampling values are accepted where the API version has these fields at all. `forced_tools`: `tool_choice` may
     be `any` or `tool` (L94). `api_versions` holds the platforms that differ from `api_version`. `tool_preamble`: tokens
@@ -93,9 +106,15 @@ class ModelProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_output: int
     thinking: ThinkingProfile
     binds_thinking: bool
+    binds_account: bool
     efforts: tuple[Effort, ...]
     default_effort: Effort | None
     system_role: tuple[str, ...]
+    turn_scoped: bool
+    mid_effort: bool
+    tool_changes: tuple[str, ...]
+    tool_search: bool
+    edits: tuple[str, ...]
     prefill: bool
     cache_minimum: int | None
     sampling: bool
@@ -117,6 +136,12 @@ class ModelProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """False for the profile that stands in for models without one."""
         return self.id != UNKNOWN_ID
 
+    def append_mode(self, platform: str) -> AppendMode:
+        """How news reaches the model behind a settled prefix on a platform, by its id (R222)."""
+        if platform not in self.system_role:
+            return AppendMode.USER_TEXT
+        return AppendMode.TURN_SCOPED if self.turn_scoped else AppendMode.SYSTEM_MESSAGE
+
     def version_on(self, platform: str) -> str:
         """The API version to speak on a platform, by its id."""
         return self.api_versions.get(platform, self.api_version)
@@ -132,6 +157,16 @@ class FoundProfile(Struct, frozen=True, kw_only=True):
 
 
 UNKNOWN_ID = "*"
+# What a person may say about a model; the rest is identity and provenance.
+_FACTS = frozenset(ModelProfile.__struct_fields__) - {
+    "id",
+    "other_ids",
+    "family",
+    "source",
+    "date",
+    "verified",
+    "doubts",
+}
 
 
 def find_profile(name: str) -> FoundProfile:
@@ -155,6 +190,32 @@ def find_profile(name: str) -> FoundProfile:
             _diagnostic("model.unknown", f"The model {model!r} is not known; it gets the conservative profile", name)
         )
     return FoundProfile(model=model, profile=profile, long_context=long_context, diagnostics=tuple(notes))
+
+
+def overridden(profile: ModelProfile, facts: Mapping[str, Any], *, model: str) -> ModelProfile:
+    """The profile with the facts that settings give for it, by the names of the data file; source and doubts say so.
+
+    Raises `ConfigError` for a name that is no fact and for a value that cannot be one.
+    """
+    key = f"compositor.models.{model}"
+    unknown = sorted(facts.keys() - _FACTS)
+    if unknown:
+        raise ConfigError(
+            f"There is no fact {unknown[0]!r} about a model",
+            key=key,
+            expected=", ".join(sorted(_FACTS)),
+            got=unknown[0],
+        )
+    values = {**msgspec.to_builtins(profile), **facts}
+    if not profile.is_known:
+        values |= {"id": model, "name": values["name"] if "name" in facts else model}
+    doubts = tuple(doubt for doubt in profile.doubts if doubt not in facts)
+    source = f"settings for {', '.join(sorted(facts))}; {profile.source}"
+    try:
+        changed = msgspec.convert({**values, "source": source, "doubts": doubts}, type=ModelProfile)
+    except msgspec.ValidationError as problem:
+        raise ConfigError(f"A fact about the model {model!r} cannot be used: {problem}", key=key) from problem
+    return msgspec.structs.replace(changed, verified=profile.verified or not doubts)
 
 
 def known_profiles() -> tuple[ModelProfile, ...]:

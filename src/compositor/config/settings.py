@@ -55,9 +55,13 @@ class OwnSettings(Struct, frozen=True, kw_only=True, rename="camel"):
 
     prompt_cache_ttl: Literal["5m", "1h"] | None = None
     resume_head: Literal["replay", "rebuild"] = "replay"
+    durable_sessions: bool = False
     minimal: bool = False
     fast_mode: bool = False
     platform: str | None = None
+    agents_md: bool = True
+    team_memory_directory: str | None = None
+    models: dict[str, dict[str, Any]] = {}
 
 
 class KnownSettings(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -73,6 +77,7 @@ class KnownSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     include_git_instructions: bool = True
     claude_md_excludes: tuple[str, ...] = ()
     claude_md: str | None = None
+    auto_memory_enabled: bool | None = None
     cleanup_period_days: int = 30
     prompt_cache_ttl: Literal["5m", "1h"] | None = None
     disable_auto_mode: Literal["disable"] | None = None

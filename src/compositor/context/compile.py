@@ -36,8 +36,8 @@ STAGES: tuple[Stage, ...] = (
     Stage("message graph", "context.transcript.graph:active_path"),
     Stage("dynamic attachments", "context.messages.steps:expand_attachments"),
     Stage("rendering of attachments", "context.messages.lanes:render_attachment"),
-    Stage("lane", "context.messages.lanes:reminder"),
-    Stage("placement and normalization", "context.messages.steps:merge_roles"),
+    Stage("lane", "context.messages.lanes:choose_lane"),
+    Stage("placement and normalization", "context.messages.place:place_notes"),
     Stage("cache markers", "context.cache.breakpoints:plan_markers"),
 )
 

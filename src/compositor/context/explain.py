@@ -7,13 +7,12 @@ finished; never changes one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
-
-from msgspec import Struct
+from itertools import islice, zip_longest
 
 from compositor.context.head import TEXT_CLOSING, TEXT_OPENING
-from compositor.context.wire.canonical import CLOSING, OPENINGS
-from compositor.types.blocks import ABSENT, TextBlock
+from compositor.context.wire.canonical import CLOSING, encode_block, opening
+from compositor.types.blocks import ABSENT, TextBlock, ToolResultBlock
+from compositor.types.difference import Difference
 from compositor.types.messages import Part
 from compositor.types.provenance import WIRE, Attribution, Lane, Lifetime, Source, Span
 from compositor.types.request import CacheRegion, Chunk, Compiled, Splice
@@ -46,7 +45,7 @@ def chunk_runs(chunk: Chunk) -> Iterator[tuple[int, Attribution]]:
     if chunk.message is None:
         yield from chunk.runs
         return
-    yield len(OPENINGS[chunk.message.role]), WIRE
+    yield len(opening(chunk.message)), WIRE
     for number, (part, size) in enumerate(zip(chunk.message.parts, chunk.sizes, strict=True)):
         if number:
             yield 1, WIRE
@@ -55,7 +54,10 @@ def chunk_runs(chunk: Chunk) -> Iterator[tuple[int, Attribution]]:
 
 
 def _part_runs(part: Part, size: int) -> Iterator[tuple[int, Attribution]]:
-    """The keys around a plain text are `wire`; any other block belongs whole to its source."""
+    """The keys around a plain text are `wire`; any other block belongs whole to its source, but for the notes inside a result."""
+    if part.notes and isinstance(part.block, ToolResultBlock):
+        yield from _result_runs(part, part.block, size)
+        return
     if not isinstance(part.block, TextBlock) or part.block.citations is not ABSENT:
         yield size, part.origin
         return
@@ -65,6 +67,20 @@ def _part_runs(part: Part, size: int) -> Iterator[tuple[int, Attribution]]:
     else:
         yield from part.runs
     yield len(TEXT_CLOSING), WIRE
+
+
+def _result_runs(part: Part, block: ToolResultBlock, size: int) -> Iterator[tuple[int, Attribution]]:
+    """A tool result whose last items are notes of the client, each with an origin of its own (R233)."""
+    content = block.content if isinstance(block.content, tuple) else ()
+    outside, notes = content[: -len(part.notes)], content[-len(part.notes) :]
+    # Up to the last outside item; the result of these alone ends in `]}`, and a comma follows.
+    used = len(encode_block(ToolResultBlock(block.tool_use_id, outside))) - len(CLOSING) + bool(outside)
+    yield used, part.origin
+    for number, (item, origin) in enumerate(zip(notes, part.notes, strict=True)):
+        length = len(encode_block(item))
+        used += length + bool(number)
+        yield from ((1, WIRE), (length, origin)) if number else ((length, origin),)
+    yield size - used, part.origin
 
 
 def _body_runs(compiled: Compiled) -> Iterator[tuple[int, Attribution]]:
@@ -122,22 +138,11 @@ def _joined(runs: Iterable[tuple[int, Attribution]]) -> Iterator[tuple[int, Attr
         yield pending, current
 
 
-class Difference(Struct, frozen=True, kw_only=True):
-    """Where the prefix of a request first departs from that of an earlier one (R093).
-
-    `region` is tools, system or messages, `index` the element there; `before` and `after` the sources on both sides (`None` where one request has no
-    such element); `cause` one sentence.
-    """
-
-    region: CacheRegion
-    index: int
-    before: Attribution | None
-    after: Attribution | None
-    cause: str
-
-
 def first_difference(earlier: Compiled, later: Compiled) -> Difference | None:
-    """The first element of the prefix view that changed; `None` when `later` only appends to `earlier`."""
+    """The first element of the prefix view that changed; `None` when `later` only appends to `earlier`.
+
+    Two requests of one session are compared from where the earlier one was still open: what had settled cannot differ.
+    """
     regions = (
         (CacheRegion.TOOLS, earlier.head.tools, later.head.tools),
         (CacheRegion.SYSTEM, earlier.head.system, later.head.system),
@@ -146,12 +151,21 @@ def first_difference(earlier: Compiled, later: Compiled) -> Difference | None:
         for index, (one, two) in enumerate(zip_longest(old, new)):
             if one is None or two is None or one.data != two.data:
                 return _difference(region, index, one, two)
-    for index, (one, two) in enumerate(zip_longest(earlier.message_chunks(), later.message_chunks())):
+    start = _shared_messages(earlier, later)
+    older, newer = (islice(request.message_chunks(), start, None) for request in (earlier, later))
+    for index, (one, two) in enumerate(zip_longest(older, newer), start):
         if one is None:
             return None
         if two is None or one.data != two.data:
             return _difference(CacheRegion.MESSAGES, index, one, two)
     return None
+
+
+def _shared_messages(earlier: Compiled, later: Compiled) -> int:
+    """How many messages are the same objects in both."""
+    if earlier.head.digest != later.head.digest or not later.settled.continues(earlier.settled):
+        return 0
+    return len(earlier.settled) + (earlier.head.context is not None)
 
 
 def _difference(region: CacheRegion, index: int, old: Chunk | None, new: Chunk | None) -> Difference:

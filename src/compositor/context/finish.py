@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from compositor.errors import IllegalRequestError, UsageError
 from compositor.types.diagnostics import Severity
 from compositor.types.messages import WireMessage
-from compositor.types.provenance import WIRE, Attribution, Lane, Lifetime, Source
+from compositor.types.provenance import WIRE, Attribution, Lane, Lifetime, Omission, Source
 from compositor.types.request import CacheRegion, Chunk, Compiled, MarkerPlan, RequestOptions, Splice, Ttl
+from compositor.types.snapshot import Latch
 
-from .cache.breakpoints import plan_markers
+from .cache.breakpoints import Ground, plan_markers
 from .messages.legality import Violation, check_end
 from .messages.legality.head import check_size, option_fields
 from .messages.legality.markers import check_planned
@@ -48,14 +51,24 @@ _MARKERS: dict[Ttl, bytes] = {
 def finish(prefix: Prefix, options: RequestOptions) -> Compiled:
     """Assemble the request. Raises `IllegalRequestError` when a wire rule is broken that no repair could mend."""
     head, tail = prefix.head, prefix.tail
+    options, withheld = _without_unfit_thinking(prefix, options)
     before = len(prefix.settled) + (head.context is not None)
-    markers = plan_markers(head, prefix.settled.tail(_LOOK_BACK), tail.chunks, before, options)
+    ground = Ground(
+        head=head,
+        settled=prefix.settled.tail(_LOOK_BACK),
+        pending=tail.chunks,
+        count=before,
+        pinned=_pinned(prefix, options, before),
+        spares_system=Latch.SYSTEM_MARKER in prefix.facts.latches,
+    )
+    markers = plan_markers(ground, options)
     scalars = _scalars(options)
     splices = tuple(_splice(marker, _marked_chunk(prefix, marker, before)) for marker in markers)
     size = _size(prefix, scalars, splices)
     fields = option_fields(options)
     _refuse_illegal(
         *prefix.head_violations,
+        *prefix.violations,
         *tail.violations,
         *check_end(tail.legality, prefix.wire, tools=prefix.tool_names, thinking=thinking_kind(fields)),
         *check_options(fields, prefix.wire),
@@ -73,8 +86,19 @@ def finish(prefix: Prefix, options: RequestOptions) -> Compiled:
         options=options,
         size=size,
         view_digest=prefix.view_digest,
-        omissions=(*head.parts.omissions, *prefix.omissions, *tail.omissions),
+        omissions=(*head.parts.omissions, *prefix.omissions, *tail.omissions, *withheld),
     )
+
+
+def _without_unfit_thinking(prefix: Prefix, options: RequestOptions) -> tuple[RequestOptions, tuple[Omission, ...]]:
+    """Manual thinking is left out of a request whose open tool turn cannot begin with its thinking (L85, F05)."""
+    answer = prefix.tail.legality.answer
+    if answer is None or not answer.has_calls or answer.starts_with_thinking:
+        return options, ()
+    if thinking_kind(option_fields(options)) != "enabled":
+        return options, ()
+    reason = "the open tool turn does not begin with thinking that can be sent (L85); only this request goes without"
+    return msgspec.structs.replace(options, thinking=None), (Omission("thinking", reason, "finish"),)
 
 
 def _refuse_illegal(*violations: Violation) -> None:
@@ -119,6 +143,15 @@ def _chunk_at(prefix: Prefix, index: int, before: int) -> Chunk:
     if context is None:
         return prefix.settled[index]
     return prefix.settled[index - 1] if index else context
+
+
+def _pinned(prefix: Prefix, options: RequestOptions, before: int) -> Chunk | None:
+    """The message at the fork point. Raises `UsageError` for a pin that is no message of this request."""
+    if options.pin is None:
+        return None
+    if not 0 <= options.pin < before + len(prefix.tail.chunks):
+        raise UsageError(f"a fork cannot be pinned at messages[{options.pin}]: there is no such message")
+    return _chunk_at(prefix, options.pin, before)
 
 
 def _message_at(prefix: Prefix, index: int, before: int) -> WireMessage:

@@ -12,22 +12,23 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
+from compositor.errors import UsageError
+from compositor.types.attachments import TextAttachment
 from compositor.types.blocks import ToolUseBlock
 from compositor.types.diagnostics import Severity
-from compositor.types.entries import AssistantEntry, TranscriptEntry
-from compositor.types.messages import Role, WireMessage
+from compositor.types.entries import AssistantEntry, AttachmentEntry, TranscriptEntry
+from compositor.types.messages import Role
 from compositor.types.persistent import Ledger, Rope
 from compositor.types.provenance import Omission
-from compositor.types.request import Chunk, Head
-from compositor.types.snapshot import Facts, PrefixEvent
+from compositor.types.request import Chunk, Head, HeadTool
+from compositor.types.snapshot import EventName, Facts, PrefixEvent
 
-from .messages.drafts import Notes, RoundContext
+from .cache.positions import Boundary
+from .head import compile_head
 from .messages.legality import LegalityState, Violation, WireContext, check_messages
 from .messages.legality.head import check_regions
-from .messages.setaside import set_aside
-from .messages.steps import render_round
+from .messages.rounds import Before, Rendered, render
 from .view import ViewState
-from .wire.canonical import encode_messages
 
 
 class Tail(Struct, frozen=True, kw_only=True):
@@ -44,7 +45,9 @@ class Tail(Struct, frozen=True, kw_only=True):
 class Prefix(Struct, frozen=True, kw_only=True):
     """An immutable value: extending it gives another one and shares what is settled.
 
-    `size` counts the settled messages' bytes. `head_violations` are found once, since the head never changes.
+    `entries` are all it was made from. `size` counts the settled messages' bytes; `violations` are rules that these break all the same;
+    `boundaries` are the ends of the rounds that settled. `notes` are the attachments with a text that were told so far (R200).
+    `head_violations` are found once, since the head never changes.
     """
 
     head: Head
@@ -53,12 +56,16 @@ class Prefix(Struct, frozen=True, kw_only=True):
     facts: Facts
     wire: WireContext
     events: tuple[PrefixEvent, ...]
+    entries: Rope[TranscriptEntry]
     settled: Rope[Chunk]
+    violations: tuple[Violation, ...]
+    boundaries: Rope[Boundary]
     size: int
     used_ids: Ledger[str]
     legality: LegalityState
     view: ViewState
     omissions: Rope[Omission]
+    notes: Rope[TextAttachment]
     leaf: str | None
     tail: Tail
 
@@ -81,12 +88,16 @@ def empty_prefix(head: Head, facts: Facts, wire: WireContext, events: tuple[Pref
         facts=facts,
         wire=wire,
         events=events,
+        entries=Rope(),
         settled=Rope(),
+        violations=(),
+        boundaries=Rope(),
         size=0,
         used_ids=Ledger(),
         legality=legality,
         view=view,
         omissions=Rope(),
+        notes=Rope(),
         leaf=None,
         tail=Tail(legality=legality, view=view),
     )
@@ -101,7 +112,46 @@ def extend(prefix: Prefix, entries: Sequence[TranscriptEntry]) -> Prefix:
     settling, newest = rounds[:-1], rounds[-1]
     if settling:
         prefix = _settle(prefix, settling)
-    return msgspec.structs.replace(prefix, leaf=leaf, tail=_render_tail(prefix, newest))
+    notes = [entry.attachment for entry in entries if isinstance(entry, AttachmentEntry)]
+    said = prefix.notes.append_all([note for note in notes if isinstance(note, TextAttachment)])
+    said_by_all = prefix.entries.append_all(entries)
+    tail = _render_tail(prefix, newest)
+    return msgspec.structs.replace(prefix, leaf=leaf, entries=said_by_all, notes=said, tail=tail)
+
+
+def offer_tools(prefix: Prefix, tools: Sequence[HeadTool], omissions: Sequence[Omission] = ()) -> Prefix:
+    """More tools. Deferred ones stand beside the head and move nothing (R243); others only join while nothing is settled.
+
+    Raises `UsageError` for tools that would move settled bytes.
+    """
+    parts = prefix.head.parts
+    head = compile_head(
+        msgspec.structs.replace(parts, tools=(*parts.tools, *tools), omissions=(*parts.omissions, *omissions))
+    )
+    if head.digest != prefix.head.digest:
+        if len(prefix.settled):
+            raise UsageError("a tool that is not deferred cannot join a conversation that has begun (R243)")
+        return extend(empty_prefix(head, prefix.facts, prefix.wire, prefix.events), tuple(prefix.entries))
+    wider = msgspec.structs.replace(
+        prefix,
+        head=head,
+        head_violations=check_regions(head, prefix.wire),
+        tool_names=prefix.tool_names | {tool.definition.name for tool in tools},
+    )
+    return msgspec.structs.replace(wider, tail=_render_tail(wider, wider.tail.entries)) if wider.tail.entries else wider
+
+
+def refold(prefix: Prefix, facts: Facts, name: EventName, cause: str) -> Prefix:
+    """The same entries under other facts, from the start.
+
+    When that changes what was settled, it is a prefix event of that name (law 2); else it is none.
+    """
+    start = empty_prefix(prefix.head, facts, prefix.wire, prefix.events)
+    fresh = msgspec.structs.replace(extend(start, tuple(prefix.entries)), leaf=prefix.leaf)
+    if fresh.view == prefix.view:
+        return fresh
+    event = PrefixEvent(name=name, cause=cause, entry=prefix.leaf)
+    return msgspec.structs.replace(fresh, events=(*prefix.events, event))
 
 
 def _rounds(entries: Iterable[TranscriptEntry]) -> list[tuple[TranscriptEntry, ...]]:
@@ -114,27 +164,27 @@ def _rounds(entries: Iterable[TranscriptEntry]) -> list[tuple[TranscriptEntry, .
     return [tuple(entries) for entries in rounds]
 
 
-class _Rendered(Struct, frozen=True, kw_only=True):
-    chunks: tuple[Chunk, ...]
-    legality: LegalityState
-    view: ViewState
-    omissions: tuple[Omission, ...]
-    violations: tuple[Violation, ...]
-
-
 def _settle(prefix: Prefix, rounds: Sequence[tuple[TranscriptEntry, ...]]) -> Prefix:
     chunks: list[Chunk] = []
     omissions: list[Omission] = []
+    ends: list[Boundary] = []
+    broken: list[Violation] = []
+    blocks = prefix.boundaries[-1].blocks if len(prefix.boundaries) else 0
     used_ids, legality, view = prefix.used_ids, prefix.legality, prefix.view
     for entries in rounds:
-        rendered = _render(prefix, used_ids, legality, view, entries)
+        rendered = _rendered(prefix, used_ids, legality, view, entries)
         chunks.extend(rendered.chunks)
         omissions.extend(rendered.omissions)
+        broken.extend(rendered.violations)
         used_ids = used_ids.add_all(_call_ids(rendered.chunks))
         legality, view = rendered.legality, rendered.view
+        blocks += sum([len(chunk.sizes) for chunk in rendered.chunks])
+        ends.append(Boundary(len(prefix.settled) + len(chunks), blocks, view))
     return msgspec.structs.replace(
         prefix,
         settled=prefix.settled.append_all(chunks),
+        violations=(*prefix.violations, *[found for found in broken if found.severity is Severity.ERROR]),
+        boundaries=prefix.boundaries.append_all(ends),
         size=prefix.size + sum([len(chunk.data) for chunk in chunks]),
         used_ids=used_ids,
         legality=legality,
@@ -144,7 +194,7 @@ def _settle(prefix: Prefix, rounds: Sequence[tuple[TranscriptEntry, ...]]) -> Pr
 
 
 def _render_tail(prefix: Prefix, entries: tuple[TranscriptEntry, ...]) -> Tail:
-    rendered = _render(prefix, prefix.used_ids, prefix.legality, prefix.view, entries)
+    rendered = _rendered(prefix, prefix.used_ids, prefix.legality, prefix.view, entries)
     return Tail(
         entries=entries,
         chunks=rendered.chunks,
@@ -155,47 +205,23 @@ def _render_tail(prefix: Prefix, entries: tuple[TranscriptEntry, ...]) -> Tail:
     )
 
 
-def _render(
+def _rendered(
     prefix: Prefix,
     used_ids: Ledger[str],
     legality: LegalityState,
     view: ViewState,
     entries: tuple[TranscriptEntry, ...],
-) -> _Rendered:
-    """One round: steps, rules, bytes, digest. What still breaks a rule after the steps is set aside, newest first (law 1)."""
-    notes = Notes()
-    context = RoundContext(
-        facts=prefix.facts, opens=legality.index == 0, used_ids=used_ids, view_digest=lambda: view.digest
+) -> Rendered:
+    before = Before(
+        head=prefix.head,
+        tools=prefix.tool_names,
+        facts=prefix.facts,
+        wire=prefix.wire,
+        used_ids=used_ids,
+        legality=legality,
+        view=view,
     )
-    messages = render_round(context, entries, notes)
-    after, violations = check_messages(legality, messages, prefix.wire)
-    if any(violation.severity is Severity.ERROR for violation in violations):
-        messages, after, violations = _set_aside_until_legal(prefix.wire, legality, messages, violations, notes)
-    chunks = encode_messages(messages) if messages else ()
-    return _Rendered(
-        chunks=chunks,
-        legality=after,
-        view=view.add(chunks, prefix.head),
-        omissions=tuple(notes.omissions),
-        violations=violations,
-    )
-
-
-def _set_aside_until_legal(
-    wire: WireContext,
-    legality: LegalityState,
-    messages: tuple[WireMessage, ...],
-    violations: tuple[Violation, ...],
-    notes: Notes,
-) -> tuple[tuple[WireMessage, ...], LegalityState, tuple[Violation, ...]]:
-    after = legality
-    while errors := [violation for violation in violations if violation.severity is Severity.ERROR]:
-        smaller = set_aside(messages, legality.index, errors[-1], notes)
-        if smaller == messages:
-            break
-        messages = smaller
-        after, violations = check_messages(legality, messages, wire)
-    return messages, after, violations
+    return render(before, entries)
 
 
 def _call_ids(chunks: Iterable[Chunk]) -> list[str]:

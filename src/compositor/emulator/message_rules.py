@@ -1,283 +1,258 @@
-"""Whether the documented service would take the messages of a request: roles, blocks, pairing of tool calls.
+"""Whether messages stand where they may and hold what they may: roles, content, system sections, prefill (wire page 3.1, 3.2).
 
-Decides the refusals of wire page 3.1 to 3.4, as far as a body can show them. Apart from the product's own rules on purpose.
+Decides the refusals of L01 to L17 and L30 to L46 that a well-formed body can show. Pairing of calls is `call_rules.py`.
 """
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .cache import as_blocks
-from .profile import ServiceProfile
+from .conversation import Block, Message, as_blocks, blocks_of, inner_blocks, is_server_result
+from .grammar import Circumstances
 from .refusal import Refusal
+from .shapes import CREDIT, INLINE_TOOLS
 
-Message = Mapping[str, Any]
-Block = Mapping[str, Any]
-
-# Required and optional keys of the blocks that a request may hold (wire page 2.2).
-_BLOCK_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    "text": (frozenset({"text"}), frozenset({"citations", "cache_control"})),
-    "image": (frozenset({"source"}), frozenset({"transformations", "cache_control"})),
-    "document": (frozenset({"source"}), frozenset({"title", "context", "citations", "cache_control"})),
-    "search_result": (frozenset({"content", "source", "title"}), frozenset({"citations", "cache_control"})),
-    "thinking": (frozenset({"thinking", "signature"}), frozenset()),
-    "redacted_thinking": (frozenset({"data"}), frozenset()),
-    "tool_use": (frozenset({"id", "name", "input"}), frozenset({"caller", "toolset_name", "cache_control"})),
-    "tool_result": (
-        frozenset({"tool_use_id"}),
-        frozenset({"content", "is_error", "toolset_name", "cache_control"}),
-    ),
-    "tool_reference": (frozenset({"tool_name"}), frozenset({"cache_control"})),
-    "server_tool_use": (frozenset({"id", "name", "input"}), frozenset({"caller", "cache_control"})),
-    "tool_addition": (frozenset({"tool"}), frozenset({"cache_control"})),
-    "tool_removal": (frozenset({"tool"}), frozenset({"cache_control"})),
-}
-# Blocks that are taken as they are: what they must hold is between the service and its own tools.
-_OPAQUE = ("container_upload", "compaction", "fallback", "mcp_tool_use", "mcp_tool_listing")
-_SYSTEM_TYPES = ("text", "tool_addition", "tool_removal")
-_RESULT_TYPES = ("text", "image", "document", "search_result", "tool_reference", "browser_state")
-_ASSISTANT_ONLY = ("tool_use", "thinking", "redacted_thinking", "server_tool_use")
-_ID = re.compile(r"[a-zA-Z0-9_-]+")
-_OLD_VERSION = "2023-06-01"
+_ASSISTANT_ONLY = ("tool_use", "thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use")
+_SYSTEM_ONLY = ("tool_addition", "tool_removal")
 
 
-def check_messages(body: Mapping[str, Any], headers: Mapping[str, str], profile: ServiceProfile) -> Iterator[Refusal]:
+def check_messages(body: Mapping[str, Any], given: Circumstances) -> Iterator[Refusal]:
     """Every refusal, in the order in which the service would find them."""
     messages = body["messages"]
-    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
-        yield Refusal(message="messages: Input should be a valid list")
-        return
-    yield from _check_envelope(messages)
-    for number, message in enumerate(messages):
-        yield from _check_message(number, message, last=number == len(messages) - 1)
-    yield from _check_placement(messages, profile)
-    strict = headers.get("anthropic-version") != _OLD_VERSION
-    for number, message in enumerate(messages):
-        for index, block in enumerate(as_blocks(message["content"])):
-            yield from _check_block(f"messages.{number}.content.{index}", message["role"], block)
-            if strict:
-                yield from _check_version(f"messages.{number}.content.{index}", message["role"], block)
-    yield from _check_pairs(messages)
-    yield from _check_tools_exist(messages, body.get("tools") or [])
-
-
-def _check_envelope(messages: Sequence[Message]) -> Iterator[Refusal]:
     if not messages:
-        yield Refusal(message="messages: at least one message is required", rule="L02")
+        code = "compaction_nothing_to_summarize" if body.get("compaction") else None
+        yield Refusal(message="messages: at least one message is required", rule="L02", error_code=code)
+        return
     if len(messages) > 100_000:
         yield Refusal(message="messages: List should have at most 100000 items", rule="L01")
+    for number, message in enumerate(messages):
+        yield from _check_content(number, message, last=number == len(messages) - 1)
+        yield from _check_fields(number, message, given)
+        yield from _check_blocks(number, message, given)
+    yield from _check_sections(messages, given)
+    yield from _check_tool_changes(body, given)
+    yield from _check_ends(body, messages, given)
 
 
-def _check_message(number: int, message: Message, *, last: bool) -> Iterator[Refusal]:
-    role = message.get("role")
-    if role not in ("user", "assistant", "system"):
-        yield Refusal(
-            message=f'messages: Unexpected role "{role}". The Messages API accepts a top-level `system` parameter.',
-            rule="L03",
-        )
-    unknown = sorted(message.keys() - {"role", "content"})
-    if unknown:
-        yield Refusal(message=f"messages.{number}.{unknown[0]}: Extra inputs are not permitted", rule="L09")
-    content = message.get("content")
-    if not isinstance(content, str | list) or not all(isinstance(block, dict) for block in as_blocks(content)):
-        yield Refusal(message=f"messages.{number}.content: Input should be a valid string or list of blocks")
-    elif not content and not (last and role == "assistant"):
-        text = "all messages must have non-empty content except for the optional final assistant message"
-        yield Refusal(message=f"messages.{number}: {text}", rule="L06")
-
-
-def _check_placement(messages: Sequence[Message], profile: ServiceProfile) -> Iterator[Refusal]:
-    roles = [message["role"] for message in messages]
-    if "system" in roles and not profile.system_role:
-        yield Refusal(message="role 'system' is not supported on this model", rule="L30")
-    if roles[0] == "system":
-        yield Refusal(
-            message="messages.0: use the top-level 'system' parameter for the initial system prompt", rule="L31"
-        )
-    if roles[0] == "assistant":
-        yield Refusal(message='messages: first message must use the "user" role', rule="L05")
-    for number, role in enumerate(roles):
-        # Consecutive system messages are judged as one section.
-        if role == "system":
-            yield from _check_section(number, messages)
-    if roles[-1] == "assistant" and messages[-1]["content"] and not profile.prefill:
-        yield Refusal(
-            message="This model does not support assistant message prefill. The conversation must end with a user message.",
-            rule="L13",
-        )
-
-
-def _check_section(number: int, messages: Sequence[Message]) -> Iterator[Refusal]:
-    before = messages[number - 1]
-    ends_in_server_result = before["role"] == "assistant" and _ends_in_server_result(before)
-    if before["role"] not in ("user", "system") and not ends_in_server_result:
-        yield Refusal(
-            message="role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result",
-            rule="L32",
-        )
-    after = messages[number + 1]["role"] if number + 1 < len(messages) else None
-    if after == "user":
-        yield Refusal(message="role 'system' must precede an 'assistant' message or end the array", rule="L33")
-
-
-def _ends_in_server_result(message: Message) -> bool:
-    blocks = as_blocks(message["content"])
-    return bool(blocks) and str(blocks[-1].get("type")).endswith("_tool_result")
-
-
-def _check_block(at: str, role: str, block: Block) -> Iterator[Refusal]:
-    kind = block.get("type")
-    known = _BLOCK_KEYS.get(str(kind))
-    if known is None:
-        if not str(kind).endswith("_tool_result") and kind not in _OPAQUE:
-            yield Refusal(
-                message=f"{at}: Input tag '{kind}' found using 'type' does not match any of the expected tags"
-            )
+def _check_content(number: int, message: Message, *, last: bool) -> Iterator[Refusal]:
+    role, content = message["role"], message.get("content")
+    if content or (last and role == "assistant"):
         return
-    required, optional = known
-    for key in sorted(required - block.keys()):
-        rule = "L77" if kind == "thinking" else None
-        yield Refusal(message=f"{at}.{kind}.{key}: Field required", rule=rule)
-    for key in sorted(block.keys() - required - optional - {"type"}):
-        yield Refusal(message=f"{at}.{kind}.{key}: Extra inputs are not permitted", rule=_extra_rule(str(kind), key))
-    if required - block.keys():
+    if role == "system":
+        if not message.get("output_config"):
+            yield Refusal(message=f"messages.{number}: system messages need content or an output_config", rule="L36")
         return
-    if kind == "text":
-        yield from _check_text(at, role, block)
-    if kind == "thinking" and not block["signature"]:
-        yield Refusal(message=f"{at}: Invalid `signature` in `thinking` block", rule="L76")
-    if kind == "tool_result" and role != "user":
-        yield Refusal(message=f"{at}: tool_result blocks can only be in user messages", rule="L65")
-    if kind in _ASSISTANT_ONLY and role != "assistant":
-        yield Refusal(message=f"{at}: {kind} blocks can only be in assistant messages", rule="L65")
-    if role == "system" and kind not in _SYSTEM_TYPES:
-        yield Refusal(message=f"{at}: system messages support text blocks only", rule="L41")
-    if role != "system" and kind in ("tool_addition", "tool_removal"):
-        yield Refusal(message=f"{at}: {kind} blocks can only be in system messages", rule="L45")
-    if kind == "tool_use":
-        yield from _check_call(at, block)
-    if kind == "tool_result":
-        yield from _check_result(at, block)
+    text = "all messages must have non-empty content except for the optional final assistant message"
+    yield Refusal(message=f"messages.{number}: {text}", rule="L06")
 
 
-def _extra_rule(kind: str, key: str) -> str:
-    return "L89" if key == "cache_control" and kind in ("thinking", "redacted_thinking") else "L09"
+def _check_fields(number: int, message: Message, given: Circumstances) -> Iterator[Refusal]:
+    at, role = f"messages.{number}", message["role"]
+    if message.get("output_config") is not None:
+        if role != "system":
+            yield Refusal(message=f"{at}.output_config: only permitted on role 'system'", rule="L37")
+        elif given.profile.mid_effort is False and message["output_config"]:
+            yield Refusal(message=f"{at}.output_config: not supported on this model", rule="L37")
+    clear_at = message.get("clear_at")
+    if clear_at is None:
+        return
+    if role != "system":
+        yield Refusal(message=f"{at}.clear_at: only permitted on role 'system'", rule="L39")
+    elif clear_at not in ("never", "next_user_message"):
+        yield Refusal(message=f"{at}.clear_at: Input should be 'never' or 'next_user_message'", rule="L40")
+    elif clear_at == "next_user_message":
+        yield from _check_turn_scoped(at, message)
 
 
-def _check_text(at: str, role: str, block: Block) -> Iterator[Refusal]:
+def _check_turn_scoped(at: str, message: Message) -> Iterator[Refusal]:
+    for index, block in enumerate(as_blocks(message.get("content"))):
+        if block["type"] != "text":
+            said = "a turn-scoped system message supports text blocks only"
+            yield Refusal(message=f"{at}.content.{index}: {said}", rule="L41")
+        if block.get("cache_control"):
+            said = "cache_control is not permitted on a turn-scoped system message"
+            yield Refusal(message=f"{at}.content.{index}: {said}", rule="L43")
+    if message.get("output_config") is not None:
+        yield Refusal(message=f"{at}.output_config: not permitted on a turn-scoped system message", rule="L42")
+
+
+def _check_blocks(number: int, message: Message, given: Circumstances) -> Iterator[Refusal]:
+    role, blocks = message["role"], as_blocks(message.get("content"))
+    for index, block in enumerate(blocks):
+        at, kind = f"messages.{number}.content.{index}", block["type"]
+        if kind == "text":
+            # The service was recorded to take a blank beside other blocks (2025-10, 2026-04).
+            yield from check_text(at, block, beside=role == "assistant" or len(blocks) > 1)
+        if kind == "thinking" and not block["signature"]:
+            yield Refusal(message=f"{at}: Invalid `signature` in `thinking` block", rule="L76")
+        if kind == "tool_result" and role != "user":
+            yield Refusal(message=f"{at}: tool_result blocks can only be in user messages", rule="L65")
+        if kind in _ASSISTANT_ONLY and role != "assistant":
+            yield Refusal(message=f"{at}: {kind} blocks can only be in assistant messages", rule="L65")
+        if kind in _SYSTEM_ONLY and role != "system":
+            yield Refusal(message=f"{at}: {kind} blocks can only be in system messages", rule="L45")
+        if given.is_current:
+            yield from _check_version(at, role, block)
+        for inner_index, inner in enumerate(inner_blocks(block) if kind == "tool_result" else ()):
+            if inner.get("type") == "text":
+                yield from check_text(f"{at}.tool_result.content.{inner_index}", inner, beside=True)
+
+
+def check_text(at: str, block: Block, *, beside: bool) -> Iterator[Refusal]:
+    """Empty and blank text (L07, L08, L122). `beside`: other content stands with it."""
     text = block["text"]
-    if not isinstance(text, str):
-        yield Refusal(message=f"{at}.text.text: Input should be a valid string")
-    elif not text and block.get("cache_control"):
+    if not text and block.get("cache_control"):
         yield Refusal(message=f"{at}.text: cache_control cannot be set for empty text blocks", rule="L122")
     elif not text:
         yield Refusal(message="messages: text content blocks must be non-empty", rule="L07")
-    elif not text.strip() and role != "assistant":
-        # The service was recorded to take a blank beside a call in an assistant message (2026-04).
+    elif not text.strip() and not beside:
         yield Refusal(message="messages: text content blocks must contain non-whitespace text", rule="L08")
 
 
 def _check_version(at: str, role: str, block: Block) -> Iterator[Refusal]:
-    if block.get("type") == "document" and role == "assistant":
+    kind = block["type"]
+    if kind == "document" and role == "assistant":
         yield Refusal(message=f"{at}: document blocks are not permitted in assistant messages", rule="L11")
-    if block.get("type") == "text" and role == "user" and block.get("citations"):
+    texts = [block] if kind == "text" and role == "user" else []
+    if kind == "search_result":
+        texts = inner_blocks(block)
+    elif kind == "tool_result":
+        inner = inner_blocks(block)
+        texts = [
+            *inner,
+            *(text for result in inner if result.get("type") == "search_result" for text in inner_blocks(result)),
+        ]
+    if any(text.get("type") == "text" and text.get("citations") for text in texts):
         yield Refusal(message=f"{at}.text.citations: citations are not permitted in user messages", rule="L12")
 
 
-def _check_call(at: str, block: Block) -> Iterator[Refusal]:
-    if not isinstance(block["id"], str) or not _ID.fullmatch(block["id"]):
-        yield Refusal(message=f"{at}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", rule="L61")
-    if not isinstance(block["input"], dict):
-        yield Refusal(message=f"{at}.tool_use.input: Input should be a valid dictionary", rule="L62")
+def _check_sections(messages: Sequence[Message], given: Circumstances) -> Iterator[Refusal]:
+    """System messages side by side are one section; one that only sets an effort stands anywhere (L31 to L35)."""
+    start = 0
+    while start < len(messages):
+        if messages[start]["role"] != "system":
+            start += 1
+            continue
+        end = start
+        while end < len(messages) and messages[end]["role"] == "system":
+            end += 1
+        if not given.profile.system_role:
+            yield Refusal(message="role 'system' is not supported on this model", rule="L30")
+        if any(as_blocks(message.get("content")) for message in messages[start:end]):
+            yield from _check_section(messages, start, end)
+        start = end
 
 
-def _check_result(at: str, block: Block) -> Iterator[Refusal]:
-    if not isinstance(block["tool_use_id"], str) or not _ID.fullmatch(block["tool_use_id"]):
+def _check_section(messages: Sequence[Message], start: int, end: int) -> Iterator[Refusal]:
+    mixed = not all(as_blocks(message.get("content")) for message in messages[start:end])
+    if start == 0:
+        said = "messages.0: use the top-level 'system' parameter for the initial system prompt"
+        yield Refusal(message=said, rule="L35" if mixed else "L31")
+        return
+    before = messages[start - 1]
+    blocks = as_blocks(before.get("content"))
+    follows = before["role"] == "user" or (bool(blocks) and is_server_result(blocks[-1]))
+    if not follows:
+        open_call = any(block["type"] == "tool_use" for block in blocks)
         yield Refusal(
-            message=f"{at}.tool_result.tool_use_id: String should match pattern '^[a-zA-Z0-9_-]+$'", rule="L61"
+            message="role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result",
+            rule="L34" if open_call else "L35" if mixed else "L32",
         )
-    content = block.get("content")
-    if content is None or isinstance(content, str):
+    if end < len(messages) and messages[end]["role"] == "user":
+        said = "role 'system' must precede an 'assistant' message or end the array"
+        yield Refusal(message=said, rule="L35" if mixed else "L33")
+
+
+def _check_tool_changes(body: Mapping[str, Any], given: Circumstances) -> Iterator[Refusal]:
+    """Tool changes name what is declared, and do not stand right behind a paused turn (L45 to L50)."""
+    messages = body["messages"]
+    yield from _check_inline_size(messages)
+    kinds = {
+        tool["name"]: "custom" if tool.get("type") in (None, "custom") else tool["type"]
+        for tool in body.get("tools") or ()
+        if "name" in tool
+    }
+    for number, index, role, block in blocks_of(messages):
+        if role != "system" or block["type"] not in _SYSTEM_ONLY:
+            continue
+        at, tool = f"messages.{number}.content.{index}", block["tool"]
+        if number and messages[number - 1]["role"] == "assistant":
+            yield Refusal(message=f"{at}: {block['type']} cannot follow a paused assistant turn", rule="L45")
+        if tool["type"] == "tool_definition":
+            yield from _check_definition(at, block, kinds, given)
+        elif tool["type"] == "tool_reference" and _is_composed(str(tool.get("name")), body):
+            said = f"{at}.tool: tools of MCP servers are named by mcp_tool_reference or mcp_toolset_reference"
+            yield Refusal(message=said, rule="L47")
+        elif tool["type"] == "tool_reference" and tool.get("name") not in kinds:
+            yield Refusal(
+                message=f"{at}.tool: '{tool.get('name')}' does not refer to a tool that is defined here",
+                error_code="tool_reference_unresolved",
+                rule="L46",
+            )
+
+
+def _is_composed(name: str, body: Mapping[str, Any]) -> bool:
+    """The form `{server}_{tool}` that the service itself gives to tools of MCP servers."""
+    return any(name.startswith(f"{server.get('name')}_") for server in body.get("mcp_servers") or ())
+
+
+_MOST_DEFINED, _LARGEST_DEFINITIONS = 10_000, 4 * 1024 * 1024
+
+
+def _check_inline_size(messages: Sequence[Message]) -> Iterator[Refusal]:
+    """At most 10,000 tools and 4 MiB of definitions inside messages (L51)."""
+    defined = [block["tool"] for _, _, _, block in blocks_of(messages) if block["type"] == "tool_addition"]
+    inline = [tool["definition"] for tool in defined if isinstance(tool.get("definition"), dict)]
+    if len(inline) > _MOST_DEFINED or sum(len(json.dumps(tool)) for tool in inline) > _LARGEST_DEFINITIONS:
+        said = "messages: too many tools are defined in messages"
+        yield Refusal(message=said, error_code="available_tools_limit_exceeded", rule="L51")
+
+
+def _check_definition(at: str, block: Block, kinds: dict[str, str], given: Circumstances) -> Iterator[Refusal]:
+    if not given.has((INLINE_TOOLS,)):
+        yield Refusal(
+            message=f"{at}.tool: Input tag 'tool_definition' does not match any of the expected tags", rule="L49"
+        )
+    definition = block["tool"].get("definition")
+    if not isinstance(definition, dict) or not isinstance(definition.get("name"), str):
+        yield Refusal(message=f"{at}.tool.definition: Field required")
         return
-    if not isinstance(content, list) or any(
-        not isinstance(inner, dict) or inner.get("type") not in _RESULT_TYPES for inner in content
-    ):
-        yield Refusal(message=f"{at}.tool_result.content: Input should be text or image blocks", rule="L64")
+    kind = "custom" if definition.get("type") in (None, "custom") else str(definition["type"])
+    if kinds.setdefault(definition["name"], kind).partition("_20")[0] != kind.partition("_20")[0]:
+        said = f"{at}.tool.definition: the name '{definition['name']}' belongs to another kind of tool"
+        yield Refusal(message=said, error_code="tool_name_conflict", rule="L48")
+    marked = definition.get("cache_control")
+    if marked and (block.get("cache_control") or definition.get("defer_loading")):
+        said = f"{at}: cache_control may stand on the block or in the definition, and on no deferred one"
+        yield Refusal(message=said, rule="L50")
+
+
+def _check_ends(body: Mapping[str, Any], messages: Sequence[Message], given: Circumstances) -> Iterator[Refusal]:
+    spoken = [message for message in messages if message["role"] != "system" or as_blocks(message.get("content"))]
+    if spoken and spoken[0]["role"] == "assistant":
+        first = as_blocks(spoken[0].get("content"))
+        if not (first and first[0]["type"] == "compaction" and first[0].get("signature")):
+            yield Refusal(message='messages: first message must use the "user" role', rule="L05")
+    last = messages[-1]
+    blocks = as_blocks(last.get("content"))
+    if last["role"] != "assistant" or not blocks or _is_paused(blocks) or body.get("compaction"):
         return
-    if block.get("is_error") and any(inner["type"] != "text" for inner in content):
-        yield Refusal(message=f"{at}.tool_result: all content must be type 'text' if 'is_error' is true", rule="L63")
-    for index, inner in enumerate(content):
-        yield from _check_block(f"{at}.tool_result.content.{index}", "user", inner)
+    thinking = (body.get("thinking") or {}).get("type") not in (None, "disabled")
+    if not given.profile.prefill and not (given.has(CREDIT) and body.get("fallback_credit_token")):
+        said = "This model does not support assistant message prefill. The conversation must end with a user message."
+        yield Refusal(message=said, rule="L13")
+    elif thinking:
+        yield Refusal(message="a final assistant message cannot be used while thinking is enabled", rule="L14")
+    if blocks[-1]["type"] == "text" and blocks[-1]["text"] != blocks[-1]["text"].rstrip():
+        said = "messages: final assistant content cannot end with trailing whitespace"
+        yield Refusal(message=said, rule="L16")
 
 
-def _check_pairs(messages: Sequence[Message]) -> Iterator[Refusal]:
-    turns = list(_turns(messages))
-    seen: set[str] = set()
-    open_calls: list[str] = []
-    for number, role, blocks in turns:
-        results = [block["tool_use_id"] for block in blocks if block.get("type") == "tool_result"]
-        leading = 0
-        while leading < len(blocks) and blocks[leading].get("type") == "tool_result":
-            leading += 1
-        unanswered = [call for call in open_calls if call not in results[:leading]]
-        if unanswered:
-            yield _unanswered(number - 1, unanswered)
-        for result in results:
-            if result not in open_calls:
-                yield Refusal(
-                    message=f"messages.{number}: unexpected `tool_use_id` found in `tool_result` blocks: {result}. "
-                    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
-                    rule="L56",
-                )
-            elif results.count(result) > 1:
-                yield Refusal(
-                    message=f"messages.{number}: each tool_use must have a single result. Found multiple "
-                    f"`tool_result` blocks with id: {result}",
-                    rule="L58",
-                )
-        open_calls = []
-        for index, block in enumerate(blocks):
-            if role == "assistant" and block.get("type") == "tool_use":
-                if block["id"] in seen:
-                    yield Refusal(
-                        message=f"messages.{number}.content.{index}: `tool_use` ids must be unique", rule="L57"
-                    )
-                seen.add(block["id"])
-                open_calls.append(block["id"])
-    if open_calls:
-        yield _unanswered(turns[-1][0], open_calls)
-
-
-def _unanswered(number: int, calls: Sequence[str]) -> Refusal:
-    return Refusal(
-        message=f"messages.{number}: `tool_use` ids were found without `tool_result` blocks immediately after: "
-        f"{', '.join(calls)}. Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
-        rule="L55",
-    )
-
-
-def _turns(messages: Sequence[Message]) -> Iterator[tuple[int, str, list[Block]]]:
-    """Messages with consecutive ones of a role merged (L04), each with the number of its first."""
-    merged: list[tuple[int, str, list[Block]]] = []
-    for number, message in enumerate(messages):
-        blocks = as_blocks(message["content"])
-        if merged and merged[-1][1] == message["role"]:
-            merged[-1][2].extend(blocks)
-        else:
-            merged.append((number, message["role"], list(blocks)))
-    yield from merged
-
-
-def _check_tools_exist(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Iterator[Refusal]:
-    blocks = [block for message in messages for block in as_blocks(message["content"])]
-    if not tools and any(block.get("type") in ("tool_use", "tool_result") for block in blocks):
-        yield Refusal(message="Requests which include `tool_use` or `tool_result` blocks must define tools", rule="L66")
-    names = {tool.get("name") for tool in tools}
-    for block in blocks:
-        for inner in block.get("content") or () if isinstance(block.get("content"), list) else ():
-            if isinstance(inner, dict) and inner.get("type") == "tool_reference" and inner["tool_name"] not in names:
-                yield Refusal(
-                    message=f"Tool reference '{inner['tool_name']}' not found in available tools", rule="L107"
-                )
+def _is_paused(blocks: Sequence[Block]) -> bool:
+    """A turn that waits for a server tool, or ends in what it brought; it is sent again as it is (L72)."""
+    if is_server_result(blocks[-1]) and blocks[-1]["type"] != "tool_result":
+        return True
+    answered = {block.get("tool_use_id") for block in blocks if is_server_result(block)}
+    return any(block["type"] == "server_tool_use" and block["id"] not in answered for block in blocks)

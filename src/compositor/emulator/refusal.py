@@ -1,29 +1,31 @@
 """What the stand-in says no with: status, type and message as the service documents them.
 
-Decides the form of an error answer. Which request is refused is the business of `rules.py` and of the script's faults.
+Decides the form of an error answer. Which request is refused is the business of the rules and of the script's faults.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
-    """One error answer. `rule` is the wire rule's id where one was broken; it is not sent."""
+    """One error answer. `rule` is the wire rule's id where one was broken; it is not sent. `details` stands beside the code."""
 
     message: str
     status: int = 400
     type: str = "invalid_request_error"
     error_code: str | None = None
+    details: Mapping[str, Any] = {}
     rule: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
 
     def envelope(self, request_id: str) -> dict[str, Any]:
         error: dict[str, Any] = {"type": self.type, "message": self.message}
         if self.error_code:
-            error["details"] = {"error_code": self.error_code}
+            error["details"] = {"error_code": self.error_code, **self.details}
         return {"type": "error", "error": error, "request_id": request_id}
 
 

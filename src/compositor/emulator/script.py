@@ -1,4 +1,4 @@
-"""The script that plays the model: turns by capability, conditions on the last tool result, faults.
+"""The script that plays the model: turns by capability, conditions on the request, faults.
 
 Decides the format (docs/reference/emulator.md) and which tool of the request an action means. Never sends, never counts: that
 is `core.py`.
@@ -14,20 +14,35 @@ from msgspec import Struct
 
 from compositor.errors import ConfigError
 
+from .conversation import as_blocks, is_result
+from .gateway import Gateway
+from .limits import Limits
+
 
 class Condition(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the results of the last tool calls must show. All that is set must hold."""
+    """What the request must show. All that is set must hold.
+
+    The first two look at the results of the last tool calls; `text_contains` at the last message of a person, `system_contains` at
+    the system prompt; `offers` at the tools, by name; `beta` at the header; `messages` asks for at least so many.
+    """
 
     result_contains: str | None = None
     result_is_error: bool | None = None
+    text_contains: str | None = None
+    system_contains: str | None = None
+    offers: str | None = None
+    model: str | None = None
+    beta: str | None = None
+    messages: int | None = None
 
 
 class Fault(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One thing that goes wrong with a turn, `times` times; then the turn is asked for again.
 
-    Exactly one of the first six is set. `status`: an error answer. `error`: an error event of this type. `reset`, `stall`,
+    Exactly one of the first seven is set. `status`: an error answer. `error`: an error event of this type. `reset`, `stall`,
     `torn`: the connection breaks, falls silent, or ends inside an event, each after so many events (`reset: 0` is no answer at
-    all). `slow`: seconds between pieces of an answer that is whole otherwise. `after` counts the events before `error`.
+    all). `slow`: seconds between pieces of an answer that is whole otherwise. `usage`: counters of an answer that is whole
+    otherwise and counts wrongly. `after` counts the events before `error`.
     """
 
     status: int | None = None
@@ -36,31 +51,67 @@ class Fault(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     stall: int | None = None
     torn: int | None = None
     slow: float | None = None
+    usage: dict[str, int] | None = None
     retry_after: float | None = None
     code: str | None = None
     message: str = "a scripted fault"
     after: int = 2
     times: int = 1
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the answer comes all the same, so that the turn is used up."""
+        return self.slow is not None or self.usage is not None
+
+
+class Part(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Some blocks of an answer: thinking, hidden thinking, text with its citations, calls, in this order."""
+
+    think: str | None = None
+    redact: bool = False
+    say: str | None = None
+    citations: tuple[dict[str, Any], ...] = ()
+    do: tuple[dict[str, Any], ...] = ()
+
 
 class Turn(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One answer of the model: thinking, then text, then tool calls.
+    """One answer of the model: thinking, then text, then tool calls; in another order as a list of `parts`.
 
     `stop` is the stop reason where it is not the natural one; `max_tokens` cuts the last block in half. `wait` seconds pass on
-    the stand-in's clock before the request arrives. A turn whose `when` does not hold is passed over.
+    the stand-in's clock before the request arrives, `latency` seconds until the answer begins. A turn whose `when` does not hold
+    is passed over. `category` goes with the stop reason `refusal`.
     """
 
     say: str | None = None
     think: str | None = None
     do: tuple[dict[str, Any], ...] = ()
+    parts: tuple[Part, ...] = ()
     stop: str | None = None
+    category: str | None = None
     when: Condition | None = None
     wait: float = 0.0
+    latency: float = 0.0
     faults: tuple[Fault, ...] = ()
+
+    @property
+    def all_parts(self) -> tuple[Part, ...]:
+        return self.parts or (Part(think=self.think, say=self.say, do=self.do),)
 
 
 class Script(Struct, frozen=True, forbid_unknown_fields=True):
+    """A whole play. `repeat`: it begins anew when no turn is left.
+
+    `urls`: address to what stands there, one item for each request that names it, the last one for all later ones.
+
+    `summaries`: what compaction writes, in order, the last one for all later ones; null is a summary that failed.
+    """
+
     turns: tuple[Turn, ...]
+    repeat: bool = False
+    urls: dict[str, tuple[str, ...]] = {}
+    summaries: tuple[str | None, ...] = ("The conversation so far, in short.",)
+    gateway: Gateway = Gateway()
+    limits: Limits = Limits()
 
 
 class ToolMissing(Struct, frozen=True):
@@ -86,7 +137,8 @@ def parse_script(text: str, *, path: str | None = None) -> Script:
         line = problem.problem_mark.line + 1 if problem.problem_mark else None
         raise ConfigError(f"The script is no YAML document: {problem.problem}", path=path, line=line) from problem
     except (yaml.YAMLError, msgspec.ValidationError) as problem:
-        raise ConfigError(f"The script cannot be read: {problem}", path=path) from problem
+        reason = " ".join(str(problem).split())
+        raise ConfigError(f"The script cannot be read: {reason}", path=path) from problem
     for number, turn in enumerate(script.turns, start=1):
         _check_turn(turn, number, path)
     return script
@@ -115,16 +167,30 @@ def resolve_action(action: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]
     return ScriptedCall(tool["name"], result)
 
 
-def holds(condition: Condition | None, results: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether `condition` holds for the `tool_result` blocks of the last message."""
+def holds(condition: Condition | None, body: Mapping[str, Any], betas: frozenset[str] = frozenset()) -> bool:
+    """Whether `condition` holds for a request."""
     if condition is None:
         return True
-    if not results:
+    last = as_blocks(body["messages"][-1].get("content"))
+    results = [block for block in last if is_result(block)]
+    if (condition.result_contains, condition.result_is_error) != (None, None) and not results:
         return False
     wrong = any(result.get("is_error") for result in results)
-    if condition.result_is_error is not None and condition.result_is_error != wrong:
-        return False
-    return condition.result_contains is None or any(condition.result_contains in _text(result) for result in results)
+    system = "\n".join(block["text"] for block in as_blocks(body.get("system") or []))
+    return (
+        condition.result_is_error in (None, wrong)
+        and _within(condition.result_contains, *map(_text, results))
+        and _within(condition.text_contains, *(str(block.get("text", "")) for block in last))
+        and _within(condition.system_contains, system)
+        and (condition.offers is None or any(tool.get("name") == condition.offers for tool in body.get("tools") or ()))
+        and condition.model in (None, body["model"])
+        and (condition.beta is None or condition.beta in betas)
+        and (condition.messages is None or len(body["messages"]) >= condition.messages)
+    )
+
+
+def _within(wanted: str | None, *texts: str) -> bool:
+    return wanted is None or any(wanted in text for text in texts)
 
 
 class Capability(Struct, frozen=True):
@@ -147,6 +213,7 @@ CAPABILITIES: dict[str, Capability] = {
     "run": Capability(("bash", "shell", "run_command"), "command", {"command": ("command", "cmd")}),
     "find": Capability(("glob", "find_files"), "pattern", {"pattern": ("pattern", "glob"), "path": ("path",)}),
     "search": Capability(("grep", "search"), "pattern", {"pattern": ("pattern", "regex"), "path": ("path",)}),
+    "find_tools": Capability(("toolsearch", "tool_search", "search_tools"), "query", {"query": ("query", "pattern")}),
 }
 
 
@@ -168,17 +235,20 @@ def _check_turn(turn: Turn, number: int, path: str | None) -> None:
 
 
 def _turn_problem(turn: Turn) -> str | None:
-    verbs = (*CAPABILITIES, "call")
-    for action in turn.do:
+    verbs = (*CAPABILITIES, "call", "server")
+    for action in (action for part in turn.all_parts for action in part.do):
         verb = next(iter(action), "")
         if len(action) != 1 or verb not in verbs:
             return f"has an item of 'do' that is not one of {', '.join(verbs)}"
-        if verb == "call" and not (isinstance(action[verb], dict) and isinstance(action[verb].get("tool"), str)):
-            return "has a 'call' without a 'tool'"
+        named = isinstance(action[verb], dict) and isinstance(action[verb].get("tool"), str)
+        if verb in {"call", "server"} and not named:
+            return f"has a {verb!r} without a 'tool'"
+    if turn.parts and (turn.say is not None or turn.think is not None or turn.do):
+        return "has 'parts' beside think, say or do"
     for fault in turn.faults:
-        kinds = (fault.status, fault.error, fault.reset, fault.stall, fault.torn, fault.slow)
+        kinds = (fault.status, fault.error, fault.reset, fault.stall, fault.torn, fault.slow, fault.usage)
         if sum(kind is not None for kind in kinds) != 1:
-            return "has a fault that is not exactly one of status, error, reset, stall, torn, slow"
-    if turn.say is None and turn.think is None and not turn.do and turn.stop is None:
+            return "has a fault that is not exactly one of status, error, reset, stall, torn, slow, usage"
+    if all(part == Part() for part in turn.all_parts) and turn.stop is None:
         return "says and does nothing"
     return None

@@ -11,8 +11,9 @@ import anyio
 import anyio.lowlevel
 import httpx2
 
-from .core import Data, Emulator, Pause, Reset, Stall, Step
-from .core import Request as CoreRequest
+from .core import Emulator
+from .replies import Data, Pause, Reset, Stall, Step
+from .replies import Request as CoreRequest
 
 
 class EmulatorTransport(httpx2.AsyncBaseTransport):

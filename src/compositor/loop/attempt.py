@@ -14,7 +14,8 @@ message has ended (R014); hence a resend can never run a call twice. An event th
               was cut: recover
     REFUSED   Bytes: the explanation. BodyEnded, ConnectionLost: recover
     WAITING   TimerFired: Send the same object, and SENDING
-    recover   WAITING with a notice, or FAILED when the failure does not pass by waiting or patience is at its end
+    recover   WAITING with a notice, or FAILED when the failure does not pass by waiting or patience is at its end; a refused lane,
+              marker or image (R390, R391) is FAILED with a remedy, which the caller applies before it compiles anew
     Cancelled ends each of these. ANSWERED, FAILED and CANCELLED take no event.
 """
 
@@ -33,6 +34,7 @@ from compositor.errors import StreamProtocolError, UsageError
 from compositor.types.request import Compiled
 from compositor.types.stream import MessageStop, StreamEvent, StreamFailure
 
+from .remedies import Remedy, find_remedy
 from .retry import Failure, FailureKind, RetryPolicy, is_passing, retry_delay
 
 _LONGEST_EXPLANATION = 65_536
@@ -122,9 +124,13 @@ class Answered(Struct, frozen=True):
 
 
 class Failed(Struct, frozen=True):
-    """There will be no answer. Close the exchange; `failure.error()` is what to raise."""
+    """There will be no answer. Close the exchange; `failure.error()` is what to raise.
+
+    With a `remedy` another request may be answered: one that is compiled again with the remedy in the conversation.
+    """
 
     failure: Failure
+    remedy: Remedy | None = None
 
 
 Effect: TypeAlias = Send | Wait | Emit | Answered | Failed
@@ -223,8 +229,11 @@ class Attempt:
         return ()
 
     def _refused(self, _: Event, jitter: float) -> tuple[Effect, ...]:
-        # Here is the place for the recoveries that change what is sent: a refused lane, marker or image (R390, R391).
         reply = decode_error(self._status, self._headers, b"".join(self._body))
+        remedy = find_remedy(reply, self._compiled)
+        if remedy is not None:
+            self._state = AttemptState.FAILED
+            return (Failed(Failure.of(reply), remedy),)
         return self._recover(Failure.of(reply), jitter)
 
     def _lose(self, event: ConnectionLost, jitter: float) -> tuple[Effect, ...]:

@@ -25,6 +25,7 @@ class EndReason(enum.StrEnum):
     API_ERROR = "api_error"
     ABORTED_STREAMING = "aborted_streaming"
     ABORTED_TOOLS = "aborted_tools"
+    HOOK_STOPPED = "hook_stopped"
     STOPPED = "stopped"
 
 

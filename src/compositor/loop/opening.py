@@ -6,16 +6,19 @@ whatever comes from outside stands in `Surroundings`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from compositor.config.contract import RunContract
 from compositor.config.eligibility import CandidateKind
+from compositor.config.layer import Level
 from compositor.config.platforms import Ability, Platform
 from compositor.config.profile import ModelProfile
 from compositor.config.trust import Trust
 from compositor.context.memory.chain import MemoryChain
+from compositor.context.memory.facts import MemoryPlace
 from compositor.context.messages.legality import WireContext
 from compositor.context.prompt.choose import PromptInputs, choose_prompt
 from compositor.context.prompt.facts import MachineFacts, SectionProfile, SessionFacts
@@ -25,17 +28,20 @@ from compositor.context.prompt.system_context import GitStatus, plan_system_cont
 from compositor.context.prompt.user_context import plan_user_context
 from compositor.context.tools.catalog import BUILTIN, as_head_tools, select_tools
 from compositor.policy.policy import Policy
-from compositor.policy.rules import parse_rule
+from compositor.policy.rules import parse_rule, rule_doubts
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.provenance import Omission, Source
 from compositor.types.request import HeadParts
-from compositor.types.verdicts import PermissionRule
+from compositor.types.tools import ToolDefinition
+from compositor.types.verdicts import PermissionRule, RuleEffect
+
+from .offering import SEARCH_TOOL, plan_deferral
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
     """What was found around the session when it opened. Paths are absolute and real; `date` is the local day, `YYYY-MM-DD`.
 
-    `git` is `None` outside a repository and where the state is not wanted; `is_repository` tells the two apart.
+    `tool_search` is what `ENABLE_TOOL_SEARCH` says. `git` is `None` outside a repository and where the state is not wanted; `is_repository` tells the two apart.
     """
 
     cwd: str
@@ -43,10 +49,12 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     date: str
     machine: MachineFacts
     memory: MemoryChain
+    memory_place: MemoryPlace
     git: GitStatus | None = None
     is_repository: bool = False
     directories: tuple[str, ...] = ()
     minimal: bool = False
+    tool_search: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
@@ -62,8 +70,7 @@ def plan_head(contract: RunContract, around: Surroundings) -> HeadParts:
             append=appended or None,
         )
     )
-    definitions = [BUILTIN[name] for name in contract.tools if name in BUILTIN]
-    tools, unselected = select_tools(definitions, None, (), contract.policy.mode)
+    tools, unselected = _tools(contract, around)
     return head_parts(
         prompt,
         system_context=plan_system_context(around.git, around.date),
@@ -77,6 +84,17 @@ def plan_head(contract: RunContract, around: Surroundings) -> HeadParts:
             *around.memory.omissions,
         ),
     )
+
+
+def _tools(contract: RunContract, around: Surroundings) -> tuple[tuple[ToolDefinition, ...], tuple[Omission, ...]]:
+    """The built-in tools of the head. Without deferral there is nothing to search for."""
+    definitions = [BUILTIN[name] for name in contract.tools if name in BUILTIN]
+    tools, omitted = select_tools(definitions, None, (), contract.policy.mode)
+    if SEARCH_TOOL not in contract.tools or not math.isinf(plan_deferral(contract, around.tool_search).share or 0.0):
+        return tools, omitted
+    reason = "no tool is deferred on this model and platform, or tool search is off"
+    left_out = Omission(f"tool {SEARCH_TOOL!r}", reason, "tools.deferral", Source("tool", SEARCH_TOOL))
+    return tuple(tool for tool in tools if tool.name != SEARCH_TOOL), (*omitted, left_out)
 
 
 def wire_context(
@@ -104,21 +122,29 @@ def wire_context(
 def plan_policy(
     contract: RunContract, around: Surroundings, *, interactive: bool
 ) -> tuple[Policy, tuple[Diagnostic, ...]]:
-    """The enforcement line's view of the session: rules of all levels, mode, directories in scope. Takes nothing from the context line."""
+    """The enforcement line's view of the session: rules of all levels, mode, directories in scope. Takes nothing from the context line.
+
+    Raises `PermissionRuleError` for a managed deny or ask rule that cannot be read.
+    """
     rules: list[PermissionRule] = []
     notes: list[Diagnostic] = []
     for text in contract.policy.rules:
+        where = text.file or text.level.value
         rule = parse_rule(
-            text.text, effect=text.effect, level=text.level.value, file=text.file, base=text.base, where=text.file
+            text.text, effect=text.effect, level=text.level.value, file=text.file, base=text.base, where=where
         )
         if isinstance(rule, PermissionRule):
             rules.append(rule)
+            notes.extend(rule_doubts(rule, where=where, known_tools=BUILTIN))
+        elif text.level is Level.MANAGED and text.effect is not RuleEffect.ALLOW:
+            # A prohibition of the organization that cannot be read must not be lost (law 7).
+            raise rule
         else:
-            notes.append(Diagnostic("policy.rule", str(rule), where=text.file or text.level.value, step="policy"))
+            notes.append(Diagnostic("policy.rule", str(rule), where=where, step="policy"))
     permissions = contract.settings.permissions
     policy = Policy(
         cwd=around.cwd,
-        roots=tuple(dict.fromkeys((around.cwd, *around.directories))),
+        roots=tuple(dict.fromkeys((around.cwd, *around.directories, *_note_folders(around)))),
         home=around.home,
         rules=tuple(rules),
         mode=contract.policy.mode,
@@ -128,6 +154,11 @@ def plan_policy(
         managed_rules_only=contract.settings.allow_managed_permission_rules_only,
     )
     return policy, tuple(notes)
+
+
+def _note_folders(around: Surroundings) -> tuple[str, ...]:
+    """Folders of notes that a session works with: reading there is work inside its directories."""
+    return tuple(folder.path for folder in around.memory_place.folders if folder.is_kept or folder.is_found)
 
 
 _ABILITIES = ("prefill", "sampling", "forced_tools", "efforts", "max_output", "window")

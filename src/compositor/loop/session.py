@@ -5,13 +5,16 @@ Decides how events become entries and how a request is journaled. Ids and times 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import Struct
 
+from compositor.context.cache.forecast import Forecast
 from compositor.context.finish import finish
+from compositor.context.messages.lanes import lanes_of
 from compositor.context.prefix import Prefix, extend
+from compositor.types.attachments import Attachment
 from compositor.types.blocks import ContentBlock, TextBlock, ToolResultBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, Origin, TranscriptEntry, UserEntry
 from compositor.types.journal import SendRecord, SentEntry
@@ -91,11 +94,30 @@ def results_entry(outcomes: Sequence[ToolOutcome], *, stamp: Stamp, parent: str 
     )
 
 
+def note_entries(
+    notes: Sequence[Attachment], *, stamp: Callable[[], Stamp], parent: str | None
+) -> tuple[AttachmentEntry, ...]:
+    """Notes as entries behind `parent`, each naming the one before it."""
+    entries: list[AttachmentEntry] = []
+    for note in notes:
+        mark = stamp()
+        entries.append(AttachmentEntry(uuid=mark.uuid, parent=parent, time=mark.time, attachment=note))
+        parent = mark.uuid
+    return tuple(entries)
+
+
 def send_record(
-    conversation: Conversation, compiled: Compiled, *, request_id: str, time: str, profile: str
+    conversation: Conversation,
+    compiled: Compiled,
+    *,
+    request_id: str,
+    time: str,
+    profile: str,
+    forecast: Forecast | None = None,
 ) -> SendRecord:
     """The journal's record of a request about to be sent. `sent` lists what no earlier request settled."""
     prefix = conversation.prefix
+    lanes = lanes_of(prefix.tail.chunks)
     return SendRecord(
         request_id=request_id,
         time=time,
@@ -103,13 +125,13 @@ def send_record(
         view_digest=compiled.view_digest,
         size=compiled.size,
         leaf=prefix.leaf,
-        sent=tuple(SentEntry(entry.uuid, _lane(entry)) for entry in prefix.tail.entries),
+        sent=tuple(SentEntry(entry.uuid, lanes.get(entry.uuid, Lane.CONVERSATION)) for entry in prefix.tail.entries),
         markers=compiled.markers,
         options=compiled.options,
         profile=profile,
         events=prefix.events if not len(prefix.settled) else (),
+        latches=tuple(sorted(prefix.facts.latches)),
+        refused_images=tuple(sorted(prefix.facts.refused_images)),
+        forecast_read=None if forecast is None else forecast.read,
+        forecast_written=None if forecast is None else forecast.written,
     )
-
-
-def _lane(entry: TranscriptEntry) -> Lane:
-    return Lane.REMINDER if isinstance(entry, AttachmentEntry) else Lane.CONVERSATION

@@ -113,6 +113,7 @@ READS: dict[tuple[str, ...], CommandRow] = {
     ("cut",): _plain(
         "-s -z --complement --only-delimited", values="-b -c -d -f --bytes --characters --delimiter --fields"
     ),
+    ("command",): _plain("-v -V", Operands.TEXT),
     ("date",): _plain("-u --utc -R --rfc-email", Operands.FORMAT),
     ("df",): _plain("-h -H -T -k -i -l"),
     ("diff",): _plain(

@@ -15,7 +15,7 @@ from msgspec import Struct
 from compositor.types.patterns import DESTRUCTIVE_PATTERNS, DestructivePattern
 
 from .command_table import EDITS, FIND_TESTS, READS, CommandRow, Operands
-from .shell import Word
+from .words import Word
 
 # Commands whose operands are files, for path rules. A command that both reads and writes stands under WRITERS.
 READERS = frozenset(
@@ -24,6 +24,17 @@ READERS = frozenset(
 )
 WRITERS = frozenset(
     "chgrp chmod chown cp dd install ln mkdir mv patch rm rmdir rsync sed shred tee touch truncate unlink".split()
+)
+# They print nothing but words they were given, or end or pause the shell.
+INERT = frozenset(
+    {":", "break", "continue", "echo", "exit", "false", "printf", "read", "return", "set", "sleep", "true", "wait"}
+)
+# They tell of files what is no content and have no flag that writes.
+GLOB_READERS = frozenset({"du", "file", "ls", "stat", "wc"})
+# Words behind these are a text of the author, never a flag.
+_TEXT_FLAGS = frozenset({"-m", "-am", "--message", "--title", "--body", "-b", "-t"})
+_GIT_RUNNERS = frozenset(
+    {"foreach", "run", "-x", "--exec", "--extcmd", "--tree-filter", "--index-filter", "--msg-filter"}
 )
 DELETERS = frozenset({"rm", "rmdir", "shred", "unlink"})
 
@@ -44,9 +55,17 @@ class Parsed(Struct, frozen=True):
 
 def harmless_paths(words: tuple[Word, ...]) -> tuple[str, ...] | None:
     """The paths that a command of the read-only set would read, or `None` when it is not known to be harmless."""
+    texts = tuple(word.text for word in words)
+    if is_inert(words):
+        return ()
+    if texts[0] in GLOB_READERS:
+        # A glob that cannot become a flag; what it finds lies in the folder that its beginning names.
+        texts = tuple(_glob_folder(word) if _is_safe_glob(word) else word.text for word in words)
+        words = tuple(word for word in words if not _is_safe_glob(word))
     if not all(word.literal for word in words):
         return None
-    texts = tuple(word.text for word in words)
+    if texts[0] == "[" and texts[-1] == "]":
+        texts = ("test", *texts[1:-1])
     if texts[0] == "find":
         return _find_paths(texts[1:])
     if texts[0] == "sed":
@@ -76,6 +95,40 @@ def destructive_pattern(words: tuple[Word, ...]) -> DestructivePattern | None:
     return next((row for row in DESTRUCTIVE_PATTERNS if _falls_under(texts, row)), None)
 
 
+def may_be_destructive(words: tuple[Word, ...], *, open_ended: bool = False) -> bool:
+    """Whether the command falls under the catalogue, or could when the shell puts something unlucky into its words."""
+    if destructive_pattern(words) is not None:
+        return True
+    unknown = [at for at, word in enumerate(words) if not word.literal and not _is_text(words, at)]
+    if not unknown and not open_ended:
+        return False
+    name = words[0].text.rsplit("/", 1)[-1]
+    first = next((word for word in words[1:] if not (word.literal and word.text.startswith("-"))), None)
+    rows = [row for row in DESTRUCTIVE_PATTERNS if name == row.words[0] or name.startswith(f"{row.words[0]}.")]
+    if first is None or not first.literal:
+        return bool(rows)
+    return any(len(row.words) == 1 or row.words[1] in {word.text for word in words} for row in rows)
+
+
+def is_inert(words: tuple[Word, ...]) -> bool:
+    """A builtin that touches nothing, whatever its words become (`printf -v` and `read` are judged by the line)."""
+    return words[0].literal and words[0].text in INERT
+
+
+def _is_text(words: tuple[Word, ...], at: int) -> bool:
+    """One word, as the quotes keep it together, that a flag takes as its text."""
+    word = words[at]
+    return not word.splits and (words[at - 1].text in _TEXT_FLAGS or word.known.startswith("--message="))
+
+
+def _is_safe_glob(word: Word) -> bool:
+    return word.splits and not set(word.raw) & set("$`{~\"'\\") and word.text[:1] not in {"-", "?", "["}
+
+
+def _glob_folder(word: Word) -> str:
+    return word.known.rpartition("/")[0] or ("/" if word.known.startswith("/") else ".")
+
+
 def deleted_words(words: tuple[Word, ...]) -> tuple[str, ...]:
     """The operands of a deleting command, as written; empty for any other command."""
     texts = tuple(word.text for word in words)
@@ -95,7 +148,15 @@ def reads_trees(words: tuple[Word, ...]) -> bool:
 
 def runs_another(words: tuple[Word, ...]) -> bool:
     """`find -exec` and its kin: an allow rule with a wildcard never covers them."""
-    return any(word.text in {"-exec", "-execdir", "-ok", "-okdir", "-delete"} for word in words[1:])
+    texts = {word.text for word in words[1:]}
+    return bool(texts & {"-exec", "-execdir", "-ok", "-okdir", "-delete"}) or bool(git_runners(words))
+
+
+def git_runners(words: tuple[Word, ...]) -> tuple[int, ...]:
+    """Where in a `git` command another command begins: behind `foreach`, `bisect run`, `--exec` and their kin."""
+    if words[0].text.rsplit("/", 1)[-1] != "git":
+        return ()
+    return tuple(at + 1 for at, word in enumerate(words) if word.text in _GIT_RUNNERS and at + 1 < len(words))
 
 
 def path_words(words: tuple[Word, ...]) -> Iterator[str]:

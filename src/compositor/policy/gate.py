@@ -25,8 +25,9 @@ from .audit import AuditRecord, Finding, Gate, GateFinding, audit_record
 from .decide import check_denied, decide
 from .paths import ResolvedPath
 from .policy import Policy
+from .sandbox import is_confined
 from .schema import check_schema
-from .subject import decode_input, subject_of
+from .subject import decode_input, shell_command, subject_of
 
 
 class ResolvePaths(Struct, frozen=True):
@@ -48,10 +49,16 @@ class RunPreHook(Struct, frozen=True):
 
 
 class HookAnswer(Struct, frozen=True):
-    """`denied`: the reason of a refusal. `input`: what the call shall be instead. Neither: no objection, never a permission."""
+    """`denied`: the reason of a refusal. `input`: what the call shall be instead. `ask`: why a person has to say yes.
+
+    `allowed` names a hook that answers an open question, one that no rule and no special place raised. It is no permission:
+    what a rule denies or asks about stays so. Nothing set: no objection.
+    """
 
     denied: str | None = None
     input: Raw | None = None
+    ask: str | None = None
+    allowed: str | None = None
 
 
 class AskPerson(Struct, frozen=True):
@@ -82,6 +89,8 @@ class _State(Struct, frozen=True, kw_only=True):
     definition: ToolDefinition | None
     policy: Policy
     verdict: Verdict | None = None
+    hook_asks: str | None = None
+    hook_allows: str | None = None
     trace: tuple[GateFinding, ...] = ()
 
 
@@ -137,6 +146,11 @@ def _pre_hooks(state: _State) -> _Flow:
             return _refuse(state, Gate.PRE_HOOKS, f"the hook {hook!r} gave no verdict")
         if answer.denied is not None:
             return _refuse(state, Gate.PRE_HOOKS, f"the hook {hook!r} refuses: {answer.denied}")
+        state = replace(
+            state,
+            hook_asks=state.hook_asks or answer.ask,
+            hook_allows=state.hook_allows or answer.allowed,
+        )
         if answer.input is not None:
             state = replace(state, call=replace(state.call, input=answer.input))
             checked = _check_input(state, Gate.PRE_HOOKS)
@@ -152,6 +166,10 @@ def _permission(state: _State) -> _Flow:
     verdict = decide(state.call, definition, state.policy, resolved)
     if isinstance(verdict, Deny):
         return _refuse(state, Gate.PERMISSION, verdict.reason, verdict)
+    if state.hook_asks is not None:
+        verdict = Ask(reason=f"a hook asks: {state.hook_asks}", rule=verdict.rule)
+    elif isinstance(verdict, Ask) and verdict.open and state.hook_allows is not None:
+        verdict = Allow(reason=f"{verdict.reason}, and the hook {state.hook_allows} permits it")
     finding = Finding.ASKED if isinstance(verdict, Ask) else Finding.PASSED
     return _note(replace(state, verdict=verdict), Gate.PERMISSION, finding, verdict.reason)
 
@@ -172,11 +190,20 @@ def _question(state: _State) -> _Flow:
 
 
 def _sandbox(state: _State) -> _Flow:
-    """There is no sandbox in this version; a policy that requires one refuses."""
+    """Whether the command runs inside borders. Where settings require that and it cannot be, nothing runs."""
     yield from ()
-    if state.policy.sandbox_required:
-        return _refuse(state, Gate.SANDBOX, "the policy requires a sandbox and there is none")
-    return _note(state, Gate.SANDBOX, Finding.ABSENT, "there is no sandbox")
+    sandbox, command = state.policy.sandbox, shell_command(state.call, _known(state))
+    if command is None:
+        return _note(state, Gate.SANDBOX, Finding.ABSENT, "the tool runs no commands")
+    if not sandbox.enabled:
+        return _note(state, Gate.SANDBOX, Finding.ABSENT, "settings ask for no sandbox")
+    if not sandbox.available:
+        if sandbox.required:
+            return _refuse(state, Gate.SANDBOX, f"settings require a sandbox: {sandbox.reason}")
+        return _note(state, Gate.SANDBOX, Finding.ABSENT, sandbox.reason)
+    if not is_confined(command, sandbox):
+        return _note(state, Gate.SANDBOX, Finding.ABSENT, "settings exclude the command from the sandbox")
+    return _note(state, Gate.SANDBOX, Finding.PASSED, f"the command runs in the sandbox: {sandbox.reason}")
 
 
 def _execution(state: _State) -> _Flow:

@@ -13,12 +13,14 @@ from urllib.parse import urlsplit
 
 from compositor.types.verdicts import PermissionRule, RuleEffect
 
-from .commands import READERS, WRITERS, destructive_pattern, runs_another
+from .commands import WRITERS, may_be_destructive, runs_another
 from .paths import PathPattern, ResolvedPath, path_patterns
 from .policy import Policy
-from .reach import merge_flags, plain_text, sort_flags, spellings
+from .reach import may_reach, merge_flags, plain_text, sort_flags, spellings
 from .rules import COMMAND_TOOLS, EDIT_FAMILY, READ_FAMILY, Parameter, names_tool, parameter_of
+from .shell_parts import Part
 from .subject import Access, PathUse, Subject, ToolKind
+from .words import Word
 
 Resolved = Mapping[str, ResolvedPath]
 
@@ -47,10 +49,8 @@ def reaches(rule: PermissionRule, subject: Subject, resolved: Resolved, policy: 
 def allowing_rule(
     rules: Iterable[PermissionRule], subject: Subject, resolved: Resolved, policy: Policy
 ) -> PermissionRule | None:
-    """The rule that allows the whole call: every reading of every path, or its one plain command."""
+    """The rule that allows the whole call, by every reading of every path. Shell commands are allowed one by one: `allowing_command`."""
     chosen = tuple(rules)
-    if subject.kind is ToolKind.SHELL:
-        return next((rule for rule in chosen if _allows_command(rule, subject)), None)
     for rule in chosen:
         family = rule.specifier is None and subject.tool in _family(rule.tool)
         if rule.specifier is None and (family or names_tool(rule, subject.tool)):
@@ -162,18 +162,31 @@ def _merged(pattern: str) -> str:
     return " ".join(merge_flags(body.split())) + tail if body.split() else pattern
 
 
-def _allows_command(rule: PermissionRule, subject: Subject) -> bool:
-    words = subject.line.simple if subject.line is not None else None
-    if words is None or subject.overfull or not names_tool(rule, subject.tool):
-        return False
-    text = plain_text(words)
+def allowing_command(rules: Iterable[PermissionRule], tool: str, part: Part) -> PermissionRule | None:
+    """The rule that allows one command of an understood line."""
+    return next((rule for rule in rules if names_tool(rule, tool) and _allows(rule, part)), None)
+
+
+def possible_rule(rules: Iterable[PermissionRule], subject: Subject) -> PermissionRule | None:
+    """The deny or ask rule that would cover a command if the shell put the right words into it."""
+    if subject.line is None:
+        return None
+    scoped = [rule for rule in rules if rule.tool in COMMAND_TOOLS and rule.specifier and parameter_of(rule) is None]
+    parts = [(*part.words, *_FROM_INPUT) if part.open_ended else part.words for part in subject.line.parts]
+    return next((rule for rule in scoped for words in parts if may_reach(rule.specifier or "", words)), None)
+
+
+_FROM_INPUT = (Word("", "", literal=False, splits=True),)
+
+
+def _allows(rule: PermissionRule, part: Part) -> bool:
+    text = plain_text(part.words)
     if rule.specifier is not None and is_exact(rule.specifier):
-        return rule.specifier == text
-    if runs_another(words) or destructive_pattern(words) is not None:
+        return rule.specifier == text and (part.is_literal or not may_be_destructive(part.words))
+    if part.wraps or runs_another(part.words) or may_be_destructive(part.words, open_ended=part.open_ended):
         return False
-    name = words[0].text.rsplit("/", 1)[-1]
-    if name in READERS | WRITERS and not all(word.literal for word in words):
-        # Which files the shell puts there cannot be seen, so no path rule could be asked.
+    if not part.is_literal and part.words[0].text.rsplit("/", 1)[-1] in WRITERS:
+        # Which files the shell puts there cannot be seen, so they could be protected ones.
         return False
     return rule.specifier is None or command_match(rule.specifier, text)
 

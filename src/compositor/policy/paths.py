@@ -24,7 +24,13 @@ PROTECTED_FILES = frozenset(
     "gradle-wrapper.properties maven-wrapper.properties .devcontainer.json .ripgreprc pyrightconfig.json .mcp.json "
     ".claude.json".split()
 )
+# A variable that names a whole place, and one that would leave the root or everything behind if it were empty.
+_RISKY_VARIABLE = re.compile(r"\$\{?(?:HOME|PWD|OLDPWD|TMPDIR)\}?(?:/?\Z|/\.?\*)|\$\{?\w+[^}/]*\}?(?:/\Z|/?[*?\[])")
 _WHOLESALE = frozenset({"*", ".*", "**", "?*", "{*,.*}", "{.*,*}", "."})
+
+
+# The root of the file system by way of a process: another name for the same place.
+_OTHER_ROOT = re.compile(r"\A(?:/proc/[^/]+/root(?=/|\Z))+")
 
 
 class ResolvedPath(Struct, frozen=True):
@@ -36,7 +42,8 @@ class ResolvedPath(Struct, frozen=True):
     @property
     def forms(self) -> tuple[str, ...]:
         """Both readings, tidied; a link through `..` makes them differ."""
-        return tuple(dict.fromkeys((normal_path(self.path), normal_path(self.real))))
+        named = (normal_path(self.path), normal_path(self.real))
+        return tuple(dict.fromkeys(_OTHER_ROOT.sub("", form) or "/" for form in named))
 
 
 class PathPattern(Struct, frozen=True):
@@ -94,8 +101,10 @@ def is_critical(word: str, path: ResolvedPath, policy: Policy) -> bool:
     """Deleting this path can never be approved by a rule or a mode (project-conventions 3.2).
 
     The root, its direct children, home, each directory in scope and every parent of one. `word` is the operand as written:
-    a glob stands for the folder it empties.
+    a glob stands for the folder it empties, a variable for any place where it could do harm.
     """
+    if _RISKY_VARIABLE.match(word):
+        return True
     forms = [*path.forms]
     name = word.rstrip("/").rsplit("/", 1)[-1]
     if name in _WHOLESALE:

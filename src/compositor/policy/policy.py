@@ -14,6 +14,22 @@ MANAGED = "managed"
 REPOSITORY_LEVELS = frozenset({"project"})
 
 
+class SandboxState(Struct, frozen=True, kw_only=True):
+    """The sandbox of shell commands, as far as verdicts depend on it.
+
+    `enabled`: settings ask for it. `available`: it can run here; `reason` says what runs it or why nothing can. `required`: without it
+    no command runs. `allows_itself`: what it confines runs without a question where no rule speaks. `excluded`: command patterns that run
+    outside, and then pass the gate like any command.
+    """
+
+    enabled: bool = False
+    available: bool = False
+    required: bool = False
+    allows_itself: bool = True
+    reason: str = "no sandbox is set up"
+    excluded: tuple[str, ...] = ()
+
+
 class Policy(Struct, frozen=True, kw_only=True, cache_hash=True):
     """Rules of all levels, and the facts they are judged against.
 
@@ -33,7 +49,7 @@ class Policy(Struct, frozen=True, kw_only=True, cache_hash=True):
     trusted: bool = False
     bypass_disabled: bool = False
     managed_rules_only: bool = False
-    sandbox_required: bool = False
+    sandbox: SandboxState = SandboxState()
     search_hides_denied: bool = False
     ignore_case: bool = False
     pre_hooks: tuple[str, ...] = ()

@@ -7,9 +7,12 @@ here ever allows anything. An allow rule is compared with `plain_text` only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from .shell import RESERVED, WRAPPERS, ShellLine, Word, parse_shell, scan_words
+from .commands import git_runners
+from .shell import ShellLine, parse_shell
+from .words import Word, scan_words
+from .wrappers import RESERVED, SCRIPT_SHELLS, WRAPPERS
 
 MAX_DEPTH = 4
 MAX_SUFFIXES = 100
@@ -28,6 +31,11 @@ def reachable_commands(line: ShellLine, depth: int = 0) -> tuple[tuple[Word, ...
     found: list[tuple[Word, ...]] = []
     for words in line.commands:
         found.extend(_unwrap(words, depth))
+    if depth < MAX_DEPTH and any(words[0].text.rsplit("/", 1)[-1] in SCRIPT_SHELLS for words in found):
+        # A here-document that stands beside a shell may be its script.
+        found.extend(
+            command for text in line.here_texts for command in reachable_commands(parse_shell(text), depth + 1)
+        )
     if line.opaque:
         pieces = (scan_words(piece) for cuts in _CUTS for piece in cuts.split(line.raw))
         found.extend(command for words in pieces if words for command in _unwrap(words, depth))
@@ -45,6 +53,19 @@ def spellings(words: tuple[Word, ...]) -> tuple[str, ...]:
     bare = _without_global_flags(short)
     forms = (texts, short, bare, sort_flags(bare), merge_flags(bare))
     return tuple(dict.fromkeys((plain_text(words), *(" ".join(form) for form in forms))))
+
+
+def may_reach(pattern: str, words: tuple[Word, ...]) -> bool:
+    """Whether a deny pattern may cover the command, depending on what the shell puts into its words. False for a literal command."""
+    at = next((index for index, word in enumerate(words) if not word.literal), None)
+    if at is None:
+        return False
+    wanted = re.sub(r"(?::|\s)\*\Z", "", pattern).split("*", 1)[0]
+    begin = (*(word.text for word in words[:at]), words[at].known)
+    short = [begin[0].rsplit("/", 1)[-1], *begin[1:]]
+    forms = (begin, short, _without_global_flags(short), merge_flags(short))
+    starts = (" ".join(form) for form in forms)
+    return any(start.startswith(wanted) or wanted.startswith(start.rstrip()) for start in starts)
 
 
 def plain_text(words: tuple[Word, ...]) -> str:
@@ -77,10 +98,11 @@ def _unwrap(words: tuple[Word, ...], depth: int) -> Iterator[tuple[Word, ...]]:
         words = words[1:]
     yield words
     name = words[0].text.rsplit("/", 1)[-1]
+    starts: Sequence[int]
     if name in WRAPPERS | RESERVED or _ASSIGNMENT.match(words[0].text):
         starts = range(1, min(len(words), MAX_SUFFIXES))
     else:
-        starts = range(0)
+        starts = git_runners(words)
         for at, word in enumerate(words):
             if word.text in _EXECUTING_FLAGS:
                 yield from _unwrap(words[at + 1 :], depth) if len(words) > at + 1 else ()

@@ -1,8 +1,7 @@
-"""The one place that splits a shell line: is it one plain simple command, and which commands can be seen in it.
+"""The one place that splits a shell line: which commands can be seen in it, and whether all of it is understood.
 
-Two readers have to agree before a line counts as simple: the tree-sitter grammar and a small scanner for quotes and blanks.
-Whatever is not understood is a `problem`, and a line with a problem is never allowed without a person. The commands found
-anywhere in the tree are kept all the same, because deny rules must reach them (F32, F33). Never decides a verdict.
+Whatever is not understood (`shell_parts`) is a `problem`, and a line with a problem is never allowed without a person. The
+commands found anywhere in the tree are kept all the same, because deny rules must reach them (F32, F33). Never decides a verdict.
 """
 
 from __future__ import annotations
@@ -15,24 +14,19 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from .shell_parts import Part, read_parts
+from .words import Word, scan_word, scan_words
+
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 MAX_LENGTH = 10_000
 """Longer lines are not analyzed (project-conventions 3.3)."""
+MAX_DEPTH = 60
+"""Grammar nodes above one another; a deeper line is opaque."""
+MAX_REDIRECTED = 8
+"""Statements with redirections that are read a second time; a line with more of them is opaque."""
 
-RESERVED = frozenset(
-    "! [ [[ ]] { } case coproc do done elif else esac fi for function if in select then time until while".split()
-)
-# Commands that run another command, or change what later words mean: a rule about their name says nothing about their effect.
-WRAPPERS = frozenset(
-    ". alias ash bash builtin busybox bwrap chroot chrt command csh dash doas enable env eval exec export fakeroot fish "
-    "flock gdb ionice ksh let ltrace mksh nice nocorrect noglob nohup nsenter parallel pkexec proot runuser script "
-    "setarch setpriv setsid sh source ssh stdbuf strace su sudo systemd-run taskset tcsh time timeout torsocks trap "
-    "unbuffer unshare watch xargs xvfb-run zsh".split()
-)
-
-_PLAIN_HEAD = re.compile(r"[A-Za-z0-9_./+][A-Za-z0-9_./+@:-]*\Z")
 _ARGUMENTS = frozenset({"word", "number", "string", "raw_string", "concatenation", "brace_expression"})
 _COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
 _TRANSPARENT = frozenset({
@@ -46,14 +40,6 @@ _TRANSPARENT = frozenset({
 })  # fmt: skip
 
 
-class Word(Struct, frozen=True):
-    """One word of a command. `literal`: the program is given exactly `text`; otherwise the shell puts something else there."""
-
-    raw: str
-    text: str
-    literal: bool
-
-
 class Redirect(Struct, frozen=True):
     target: Word
     writes: bool
@@ -62,8 +48,9 @@ class Redirect(Struct, frozen=True):
 class ShellLine(Struct, frozen=True):
     """What can be seen in a line.
 
-    `problem` says why this is not one plain simple command; `None` means that it is, and `commands` then holds just it.
-    `opaque`: there may be commands in it that `commands` does not show.
+    `problem` says what in it is not understood; `None` means that all of it is, and `parts` then holds every simple command
+    that may run. `commands` are the readings that deny rules are compared with, of any line. `opaque`: there may be commands
+    in it that `commands` does not show. `here_texts` are here-documents and here-strings, which a shell would run.
     """
 
     raw: str
@@ -71,10 +58,8 @@ class ShellLine(Struct, frozen=True):
     redirects: tuple[Redirect, ...]
     opaque: bool
     problem: str | None
-
-    @property
-    def simple(self) -> tuple[Word, ...] | None:
-        return self.commands[0] if self.problem is None else None
+    parts: tuple[Part, ...] = ()
+    here_texts: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=256)
@@ -84,113 +69,48 @@ def parse_shell(text: str) -> ShellLine:
     if len(raw) > MAX_LENGTH:
         return ShellLine(raw, (), (), opaque=True, problem=f"the command is longer than {MAX_LENGTH} characters")
     try:
-        # A continued line is one line; it holds a control character, so that it can only be denied or asked about.
+        # A continued line is one line; `shell_parts` refuses those that could be read otherwise.
         source = raw.replace("\\\n", "").encode()
     except UnicodeEncodeError:
         return ShellLine(raw, (), (), opaque=True, problem="the command holds half of a character")
     root = _parser().parse(source).root_node
+    if _is_deep(root):
+        return ShellLine(raw, (), (), opaque=True, problem=f"the command is nested more than {MAX_DEPTH} deep")
     nodes = tuple(_nodes(root))
-    commands = tuple(dict.fromkeys(words for node in nodes for words in _readings(node) if words))
+    redirected = sum(node.type == "redirected_statement" for node in nodes)
+    read = [node for node in nodes if redirected <= MAX_REDIRECTED or node.type != "redirected_statement"]
+    commands = tuple(dict.fromkeys(words for node in read for words in _readings(node) if words))
     redirects = tuple(found for node in nodes if node.type == "file_redirect" and (found := _redirect(node)))
     odd = _odd_character(raw)
-    opaque = odd is not None or _is_opaque(root, nodes)
-    problem = odd or _tree_problem(root, raw) or _word_problem(raw, commands)
-    return ShellLine(raw, commands, redirects, opaque=opaque, problem=problem)
-
-
-def scan_words(raw: str) -> tuple[Word, ...]:
-    """Split at unquoted blanks and take the quotes off. Knows nothing of operators: whatever is not plain is not literal."""
-    words: list[Word] = []
-    start = 0
-    while start < len(raw):
-        if raw[start] in " \t":
-            start += 1
-            continue
-        word = scan_word(raw, start)
-        words.append(word)
-        start += len(word.raw)
-    return tuple(words)
-
-
-def scan_word(raw: str, start: int = 0) -> Word:
-    """The word that begins at `start`, up to the next unquoted blank."""
-    text: list[str] = []
-    literal = True
-    at = start
-    while at < len(raw) and raw[at] not in " \t":
-        char = raw[at]
-        if char == "'":
-            end = raw.find("'", at + 1)
-            piece, plain, at = (raw[at + 1 : end], True, end + 1) if end >= 0 else (raw[at:], False, len(raw))
-        elif char == '"':
-            piece, plain, at = _double_quoted(raw, at + 1)
-        elif char == "\\":
-            piece, plain, at = raw[at + 1 : at + 2], at + 1 < len(raw) and raw[at + 1] != "\n", at + 2
-        else:
-            piece, plain, at = char, _is_plain(char, raw[at - 1] if at > start else ""), at + 1
-        text.append(piece)
-        literal = literal and plain
-    written = raw[start:at]
-    return Word(written, "".join(text), literal or written == "{}")
-
-
-def _double_quoted(raw: str, at: int) -> tuple[str, bool, int]:
-    piece: list[str] = []
-    plain = True
-    while at < len(raw) and raw[at] != '"':
-        if raw[at] == "\\" and raw[at + 1 : at + 2] in {"$", "`", '"', "\\"}:
-            at += 1
-        elif raw[at] in "$`" or raw[at : at + 2] == "\\\n":
-            plain = False
-        piece.append(raw[at])
-        at += 1
-    return "".join(piece), plain and at < len(raw), min(at + 1, len(raw))
-
-
-def _is_plain(char: str, before: str) -> bool:
-    if char == "~":
-        return before not in {"", "=", ":"}
-    return not (char in "$`*?[]{}|&;<>()\n\r" or (char == "#" and before == ""))
+    # The grammar has no word for a `$` alone and joins it with what follows.
+    opaque = (
+        redirected > MAX_REDIRECTED
+        or odd is not None
+        or re.search(r"\$(?:\s|\Z)", raw) is not None
+        or _is_opaque(root, nodes)
+    )
+    parts = odd or read_parts(root, raw)
+    problem, understood = (parts, ()) if isinstance(parts, str) else (None, parts)
+    here = tuple(_here_text(node) for node in nodes if node.type in {"heredoc_body", "herestring_redirect"})
+    opaque = opaque and problem is not None
+    return ShellLine(raw, commands, redirects, opaque=opaque, problem=problem, parts=understood, here_texts=here)
 
 
 def _odd_character(raw: str) -> str | None:
     for char in raw:
+        if char == "\n":
+            continue
         kind = unicodedata.category(char)
         if kind in {"Cc", "Cf", "Zl", "Zp", "Co", "Cn"} or (kind == "Zs" and char != " "):
             return f"the command holds the character {char!a}"
     return None
 
 
-def _tree_problem(root: Node, raw: str) -> str | None:
-    if root.has_error:
-        return "the command cannot be parsed"
-    if not root.children:
-        return "the command is empty"
-    first = root.children[0]
-    if len(root.children) > 1 or first.type != "command":
-        return f"the command is not one simple command ({_describe(root)})"
-    if (first.start_byte, first.end_byte) != (0, len(raw.encode())):
-        return "the command holds more than its parse shows"
-    for child in (
-        part for node in first.children for part in (node.children if node.type == "command_name" else [node])
-    ):
-        if child.type not in _ARGUMENTS:
-            return f"the command holds a part that the shell replaces or redirects ({_label(child)})"
-    return None
-
-
-def _word_problem(raw: str, commands: tuple[tuple[Word, ...], ...]) -> str | None:
-    if len(commands) != 1 or scan_words(raw) != commands[0]:
-        return "the words of the command can be read in two ways"
-    head = commands[0][0]
-    if not head.literal or head.raw != head.text or _PLAIN_HEAD.match(head.raw) is None:
-        return f"the command word {head.raw!r} is not plain"
-    if head.text in RESERVED or head.text.rsplit("/", 1)[-1] in WRAPPERS:
-        return f"{head.text!r} runs other commands or changes what words mean"
-    for word in commands[0][1:]:
-        if not word.literal and ("$" in word.raw or "`" in word.raw or set(word.raw) & set("|&;<>()")):
-            return f"the word {word.raw!r} is replaced by the shell"
-    return None
+def _is_deep(root: Node) -> bool:
+    depth, level = 0, [root]
+    while level and depth <= MAX_DEPTH:
+        depth, level = depth + 1, [child for node in level for child in node.children]
+    return depth > MAX_DEPTH
 
 
 def _is_opaque(root: Node, nodes: tuple[Node, ...]) -> bool:
@@ -203,10 +123,10 @@ def _is_opaque(root: Node, nodes: tuple[Node, ...]) -> bool:
 def _readings(node: Node) -> tuple[tuple[Word, ...], ...]:
     """The words of the command that this node is, as the grammar and as the scanner read them; none for any other node."""
     if node.type == "redirected_statement":
-        late = _late_words(node)
-        body = node.child_by_field_name("body")
-        return ((*(_words(body) if body is not None else ()), *late),) if late else ()
-    return (_words(node), scan_words(_text(node))) if node.type in _COMMANDS else ()
+        text = _without_redirections(node)
+        inner = _nodes(_parser().parse(text.encode()).root_node)
+        return (scan_words(text), *(_words(one) for one in inner if one.type == "command"))
+    return (_words(node), scan_words(_without_redirections(node))) if node.type in _COMMANDS else ()
 
 
 def _words(node: Node) -> tuple[Word, ...]:
@@ -216,13 +136,32 @@ def _words(node: Node) -> tuple[Word, ...]:
     return tuple(_one_word(part) for part in parts) if node.type == "command" else ()
 
 
-def _late_words(node: Node) -> tuple[Word, ...]:
-    """Words of a command that stand behind a redirection; the grammar takes them for more targets of it."""
-    found: list[Node] = []
-    for redirect in node.children_by_field_name("redirect"):
-        found += redirect.children_by_field_name("destination")[1:]
-        found += redirect.children_by_field_name("argument")
-    return tuple(_one_word(part) for part in found)
+def _without_redirections(node: Node) -> str:
+    """The text of a statement without its redirections: the grammar takes words behind one for more targets of it."""
+    text = bytearray(node.text or b"")
+    body = node.child_by_field_name("body")
+    redirects = [*node.children_by_field_name("redirect"), *(body.children_by_field_name("redirect") if body else ())]
+    for start, end in (span for redirect in redirects for span in _spans(redirect, text, node.start_byte)):
+        text[start:end] = b" " * (end - start)
+    return re.sub(r"\n\s*\Z", "", text.decode("utf-8", "replace"))
+
+
+def _spans(redirect: Node, text: bytearray, base: int) -> Iterator[tuple[int, int]]:
+    """Where the redirection itself stands: its operator with one target, or the mark and the text of a here-document."""
+    start = redirect.start_byte - base
+    descriptor = redirect.child_by_field_name("descriptor")
+    glued = start > 0 and not text[:start].endswith(b" ")
+    if descriptor is not None and (glued or not (descriptor.text or b"").isdigit()):
+        # Digits count as a descriptor only when they stand alone; here they end the word before.
+        start = descriptor.end_byte - base
+    marks = [child for child in redirect.children if child.type in {"heredoc_start", "heredoc_body", "heredoc_end"}]
+    target = redirect.child_by_field_name("destination")
+    end = (marks[0] if marks else target or redirect).end_byte - base
+    if target is not None:
+        written = scan_word(text[target.start_byte - base :].decode("utf-8", "replace")).raw
+        end = max(end, target.start_byte - base + len(written.encode()))
+    yield start, end
+    yield from ((mark.start_byte - base, mark.end_byte - base) for mark in marks[1:])
 
 
 def _is_value(node: Node) -> bool:
@@ -246,13 +185,8 @@ def _redirect(node: Node) -> Redirect | None:
     return Redirect(_one_word(target), writes=b">" in operator)
 
 
-def _describe(root: Node) -> str:
-    named = [_label(child) for child in root.children if child.is_named]
-    return named[0] if len(named) == 1 else f"{len(named)} parts"
-
-
-def _label(node: Node) -> str:
-    return node.type.replace("_", " ")
+def _here_text(node: Node) -> str:
+    return _text(node) if node.type == "heredoc_body" else scan_word(_text(node).removeprefix("<<<").strip()).text
 
 
 def _text(node: Node) -> str:

@@ -20,9 +20,11 @@ from .commands import READERS, WRITERS, edited_paths, harmless_paths, path_words
 from .paths import ResolvedPath, absolute_path
 from .policy import Policy
 from .reach import reachable_commands
-from .shell import ShellLine, Word, parse_shell
+from .shell import ShellLine, parse_shell
+from .words import Word
 
 MAX_PATHS = 256
+MAX_FOLDERS = 8
 
 
 class ToolKind(enum.Enum):
@@ -58,6 +60,8 @@ class Subject(Struct, frozen=True):
     uses: tuple[PathUse, ...] = ()
     line: ShellLine | None = None
     commands: tuple[tuple[Word, ...], ...] = ()
+    folders: tuple[str, ...] = ()
+    """Where a relative path of the line may start: the current directory, and where each `cd` in it may lead."""
     overfull: bool = False
 
     @property
@@ -83,6 +87,7 @@ KINDS: dict[str, ToolKind] = {
     "ExitPlanMode": ToolKind.PERSON,
     # Their effect stays inside the session; what a subagent does passes this gate by itself.
     "Agent": ToolKind.INTERNAL,
+    "BashOutput": ToolKind.INTERNAL,
     "EndConversation": ToolKind.INTERNAL,
     "EnterPlanMode": ToolKind.INTERNAL,
     "ListMcpResourcesTool": ToolKind.INTERNAL,
@@ -116,6 +121,14 @@ def subject_of(call: ToolCall, definition: ToolDefinition, policy: Policy) -> Su
     if kind is ToolKind.SHELL:
         return _shell_subject(call.name, fields, policy)
     return Subject(call.name, kind, fields, tuple(_field_uses(call.name, kind, fields, policy)))
+
+
+def shell_command(call: ToolCall, definition: ToolDefinition) -> str | None:
+    """The command line that a call would run; `None` when it runs none."""
+    if definition.origin is not ToolOrigin.BUILTIN or KINDS.get(call.name) is not ToolKind.SHELL:
+        return None
+    command = decode_input(call).get("command")
+    return command if isinstance(command, str) else None
 
 
 def extra_use(subject: Subject, path: ResolvedPath) -> PathUse:
@@ -159,21 +172,38 @@ def _shell_subject(tool: str, fields: dict[str, Any], policy: Policy) -> Subject
         return Subject(tool, ToolKind.SHELL, fields, line=parse_shell(""))
     line = parse_shell(command)
     commands = reachable_commands(line)
-    uses = tuple(dict.fromkeys(_shell_uses(line, commands, policy)))
-    return Subject(tool, ToolKind.SHELL, fields, uses[:MAX_PATHS], line, commands, overfull=len(uses) > MAX_PATHS)
+    folders = _folders(commands, policy)
+    uses = tuple(dict.fromkeys(_shell_uses(line, commands, folders, policy)))
+    overfull = len(uses) > MAX_PATHS or len(folders) > MAX_FOLDERS
+    return Subject(tool, ToolKind.SHELL, fields, uses[:MAX_PATHS], line, commands, folders[:MAX_FOLDERS], overfull)
 
 
-def _shell_uses(line: ShellLine, commands: tuple[tuple[Word, ...], ...], policy: Policy) -> Iterator[PathUse]:
+def _folders(commands: tuple[tuple[Word, ...], ...], policy: Policy) -> tuple[str, ...]:
+    """Each `cd` may follow any other, or be skipped."""
+    found = [policy.cwd]
+    for target in dict.fromkeys(
+        words[1].text if len(words) > 1 else "~" for words in commands if words[0].text == "cd"
+    ):
+        found += [absolute_path(target, cwd=folder, home=policy.home) for folder in found]
+        if len(found) > MAX_FOLDERS:
+            break
+    return tuple(dict.fromkeys(found))
+
+
+def _shell_uses(
+    line: ShellLine, commands: tuple[tuple[Word, ...], ...], folders: tuple[str, ...], policy: Policy
+) -> Iterator[PathUse]:
     for text, access in _shell_words(line, commands):
-        yield PathUse(absolute_path(text, cwd=policy.cwd, home=policy.home), access)
+        for folder in folders:
+            yield PathUse(absolute_path(text, cwd=folder, home=policy.home), access)
 
 
 def _shell_words(line: ShellLine, commands: tuple[tuple[Word, ...], ...]) -> Iterator[tuple[str, Access]]:
     for redirect in line.redirects:
         yield redirect.target.text, Access.WRITE if redirect.writes else Access.READ
-    if line.simple is not None:
-        yield from ((text, Access.READ) for text in harmless_paths(line.simple) or ())
-        yield from ((text, Access.WRITE) for text in edited_paths(line.simple) or ())
+    for part in line.parts:
+        yield from ((text, Access.READ) for text in harmless_paths(part.words) or ())
+        yield from ((text, Access.WRITE) for text in edited_paths(part.words) or ())
     for words in commands:
         name = words[0].text.rsplit("/", 1)[-1]
         access = Access.READ if name in READERS else Access.WRITE if name in WRITERS else Access.MENTION

@@ -10,11 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 import anyio
+import msgspec
 from msgspec import Struct
 
 from compositor.context.wire.assemble import AssembledMessage
 from compositor.loop import attempt as model
 from compositor.loop import turn
+from compositor.loop.accounting import Account, Sent, forecast_request, seconds, settle_answer
 from compositor.loop.effects import (
     EndReason,
     EndTurn,
@@ -25,23 +27,28 @@ from compositor.loop.effects import (
     StopBatch,
     TurnEffect,
 )
+from compositor.loop.offering import take_in
+from compositor.loop.remedies import Remedy, apply_remedy
 from compositor.loop.session import (
     Conversation,
     Stamp,
     answer_entry,
     compile_next,
+    note_entries,
     prompt_entry,
     record,
     results_entry,
     send_record,
 )
-from compositor.ports import Clock, Ids, ModelTransport, SessionStore
+from compositor.ports import Clock, Collector, Ids, ModelTransport, Moment, SessionStore
+from compositor.runtime.collect import collect_notes, reached_paths
 from compositor.runtime.driver import BatchRun, Workshop, ask_model
-from compositor.runtime.events import AnswerEnded, RequestStarted, TurnResult, Watcher
+from compositor.runtime.events import AnswerEnded, Mended, NotesCollected, RequestStarted, TurnResult, Watcher
+from compositor.runtime.hooks import Hooks
+from compositor.runtime.offering import Offering
 from compositor.types.blocks import TextBlock
-from compositor.types.entries import TranscriptEntry
+from compositor.types.entries import AttachmentEntry, TranscriptEntry
 from compositor.types.journal import OutcomeRecord, SendOutcome
-from compositor.types.request import Compiled
 from compositor.types.tools import OutcomeKind, ToolCall
 from compositor.types.usage import Usage
 
@@ -57,6 +64,11 @@ class Parts(Struct, frozen=True, kw_only=True):
     watch: Watcher
     chance: Callable[[], float]
     profile: str
+    account: Account
+    collector: Collector | None = None
+    offering: Offering | None = None
+    hooks: Hooks | None = None
+    closing: tuple[Callable[[], None], ...] = ()
     max_requests: int | None = None
 
 
@@ -66,11 +78,14 @@ class Agent:
     def __init__(self, parts: Parts, conversation: Conversation) -> None:
         self._parts = parts
         self._conversation = conversation
+        self._account = parts.account
         self._stop: Callable[[], None] | None = None
         self._stopped = False
         self._message: AssembledMessage | None = None
         self._usages: list[Usage] = []
         self._requests = 0
+        self._prompt = ""
+        self._begun = False
         self._denied: list[ToolCall] = []
 
     @property
@@ -86,17 +101,39 @@ class Agent:
     async def submit(self, prompt: str) -> TurnResult:
         """Run one turn to its end. Raises what a request that cannot be compiled raises; provider failures end the turn."""
         self._begin()
+        self._prompt = prompt
         entry = prompt_entry(prompt, stamp=self._stamp(), parent=self._conversation.leaf)
-        state = turn.TurnState(max_requests=self._parts.max_requests)
-        event: turn.TurnEvent | None = turn.Submitted((entry,))
+        notes = await self._notes((), entry.uuid)
+        refusal = await self._hear_prompt(prompt)
+        if refusal is not None:
+            return self._result(EndTurn(EndReason.HOOK_STOPPED, refusal))
+        end = await self._drive((entry, *notes, *self._hook_notes(notes[-1].uuid if notes else entry.uuid)))
+        while end.reason is EndReason.COMPLETED and (more := await self._kept_going()):
+            end = await self._drive(more)
+        return self._result(end)
+
+    async def end(self, reason: str = "other") -> None:
+        """Tell the hooks that the session ends, and close what ran beside it. Call it once, before the store is closed."""
+        if self._parts.hooks is not None:
+            await self._parts.hooks.on_end(reason)
+        for close in self._parts.closing:
+            close()
+
+    async def _drive(self, submitted: tuple[TranscriptEntry, ...]) -> EndTurn:
+        """Ask, run tools and ask again until the turn machine says that it ends, or a hook does."""
+        state = turn.TurnState(requests=self._requests, max_requests=self._parts.max_requests)
+        event: turn.TurnEvent | None = turn.Submitted(submitted)
         while event is not None:
             state, effects = turn.advance(state, event)
             event = None
             for effect in effects:
                 if isinstance(effect, EndTurn):
-                    return self._result(effect)
+                    stop = self._parts.hooks.take_stop() if self._parts.hooks is not None else None
+                    return effect if stop is None else EndTurn(EndReason.HOOK_STOPPED, stop)
                 event = await self._perform(effect) or event
-            if self._stopped and state.phase is turn.Phase.RUNNING and isinstance(event, turn.Results):
+            hooks = self._parts.hooks
+            ends = self._stopped or (hooks is not None and hooks.is_stopped)
+            if ends and state.phase is turn.Phase.RUNNING and isinstance(event, turn.Results):
                 state, _ = turn.advance(state, turn.StopRequested())
         raise AssertionError("a turn ends with EndTurn")
 
@@ -126,45 +163,81 @@ class Agent:
         self._conversation = record(self._conversation, entries)
 
     async def _request(self) -> turn.TurnEvent:
+        """Ask for the next answer. A refusal that can be mended is: each kind of remedy once a request (R222, R224, F06)."""
+        await self._take_in_tools()
+        tried: set[type] = set()
+        while True:
+            answer, sent = await self._send()
+            if not isinstance(answer, model.Failed) or answer.remedy is None or type(answer.remedy) in tried:
+                return self._after(answer, sent)
+            tried.add(type(answer.remedy))
+            if not self._mend(answer.failure.message, answer.remedy, sent):
+                return self._after(answer, sent)
+
+    async def _take_in_tools(self) -> None:
+        """Tools that came, went or came back since the last request."""
+        if self._parts.offering is None or self._stopped:
+            return
+        news = await self._parts.offering.news()
+        self._conversation, entries = take_in(self._conversation, news, stamp=self._stamp)
+        if entries:
+            self._record(entries)
+
+    def _mend(self, cause: str, remedy: Remedy, sent: Sent) -> bool:
+        """Whether there is something new to send. The refused request settles nothing."""
+        before = self._conversation.prefix
+        mended = apply_remedy(before, remedy, cause)
+        if mended is None:
+            return False
+        self._journal_outcome(sent.request_id, SendOutcome.REFUSED, None, cause)
+        events = mended.events[len(before.events) :]
+        if events:
+            self._parts.store.append(events)
+        self._conversation = msgspec.structs.replace(self._conversation, prefix=mended)
+        self._parts.watch(Mended(cause, remedy, events))
+        return True
+
+    async def _send(self) -> tuple[model.Answered | model.Failed | None, Sent]:
         parts = self._parts
         compiled = compile_next(self._conversation)
         self._requests += 1
-        request_id = parts.ids.new()
+        request_id, time = parts.ids.new(), parts.clock.now()
+        self._account, forecast = forecast_request(self._account, self._conversation.prefix, compiled, seconds(time))
         journal = send_record(
-            self._conversation, compiled, request_id=request_id, time=parts.clock.now(), profile=parts.profile
+            self._conversation, compiled, request_id=request_id, time=time, profile=parts.profile, forecast=forecast
         )
         parts.store.put_head(compiled.head)
         parts.store.append([journal])
-        parts.watch(RequestStarted(self._requests, compiled))
+        parts.watch(RequestStarted(self._requests, compiled, forecast))
         answer: model.Answered | model.Failed | None = None
         with anyio.CancelScope() as scope:
             self._stop = scope.cancel
             if not self._stopped:
                 answer = await ask_model(compiled, parts.transport, watch=parts.watch, chance=parts.chance)
         self._stop = None
-        return self._after(answer, compiled, request_id)
+        return answer, Sent(compiled, forecast, request_id, seconds(time))
 
-    def _after(
-        self, answer: model.Answered | model.Failed | None, compiled: Compiled, request_id: str
-    ) -> turn.TurnEvent:
+    def _after(self, answer: model.Answered | model.Failed | None, sent: Sent) -> turn.TurnEvent:
         match answer:
             case None:
-                self._journal_outcome(request_id, SendOutcome.INTERRUPTED, None, "interrupted by the user")
+                self._journal_outcome(sent.request_id, SendOutcome.INTERRUPTED, None, "interrupted by the user")
                 return turn.StopRequested()
             case model.Failed(failure=failure):
                 lost = SendOutcome.REFUSED if failure.reply is not None else SendOutcome.LOST
-                self._journal_outcome(request_id, lost, None, failure.message)
+                self._journal_outcome(sent.request_id, lost, None, failure.message)
                 return turn.Failed(EndReason.API_ERROR, str(failure.error()))
             case model.Answered(message=message):
-                self._journal_outcome(request_id, SendOutcome.ANSWERED, message.usage, "")
-                return self._answered(message, compiled)
+                self._journal_outcome(sent.request_id, SendOutcome.ANSWERED, message.usage, "")
+                return self._answered(message, sent)
             case _:
                 assert_never(answer)
 
-    def _answered(self, message: AssembledMessage, compiled: Compiled) -> turn.Answered:
+    def _answered(self, message: AssembledMessage, sent: Sent) -> turn.Answered:
+        compiled = sent.compiled
         self._usages.append(message.usage)
         self._message = message
-        self._parts.watch(AnswerEnded(self._requests, message))
+        self._account, cache = settle_answer(self._account, self._conversation.prefix, sent, message.usage)
+        self._parts.watch(AnswerEnded(self._requests, message, cache))
         entry = answer_entry(
             stamp=self._stamp(),
             parent=self._conversation.leaf,
@@ -192,17 +265,59 @@ class Agent:
         self._stop = None
         denied = {outcome.call_id for outcome in outcomes if outcome.kind is OutcomeKind.DENIED}
         self._denied.extend(call for call in calls if call.id in denied)
-        return turn.Results((results_entry(outcomes, stamp=self._stamp(), parent=self._conversation.leaf),))
+        results = results_entry(outcomes, stamp=self._stamp(), parent=self._conversation.leaf)
+        reached = reached_paths(calls, outcomes, self._parts.workshop)
+        if self._parts.hooks is not None and not self._stopped:
+            await self._parts.hooks.after_batch(calls, outcomes)
+        notes = await self._notes(reached, results.uuid)
+        return turn.Results((results, *notes, *self._hook_notes(notes[-1].uuid if notes else results.uuid)))
+
+    async def _notes(self, reached: tuple[str, ...], parent: str) -> tuple[AttachmentEntry, ...]:
+        """What the model should be told next, as entries behind `parent`; nothing once the turn is to stop."""
+        collector = self._parts.collector
+        if collector is None or self._stopped:
+            return ()
+        told = tuple(self._conversation.prefix.notes)
+        found = await collect_notes(collector, Moment(prompt=self._prompt, reached=reached, told=told))
+        if found.attachments or found.diagnostics:
+            self._parts.watch(NotesCollected(found.attachments, found.diagnostics))
+        return note_entries(found.attachments, stamp=self._stamp, parent=parent)
+
+    async def _hear_prompt(self, prompt: str) -> str | None:
+        """Why the prompt may not go to the model (R375). The first prompt of a session is heard by its start hooks too."""
+        hooks = self._parts.hooks
+        if hooks is None:
+            return None
+        if not self._begun:
+            self._begun = True
+            source = "resume" if self._conversation.leaf is not None else "startup"
+            await hooks.on_start(source, self._conversation.options.model)
+        return await hooks.on_prompt(prompt) or hooks.take_stop()
+
+    def _hook_notes(self, parent: str) -> tuple[AttachmentEntry, ...]:
+        """What hooks said since the last request, at the tail (R374, R377)."""
+        hooks = self._parts.hooks
+        return () if hooks is None else note_entries(hooks.take_notes(), stamp=self._stamp, parent=parent)
+
+    async def _kept_going(self) -> tuple[AttachmentEntry, ...]:
+        """What a Stop hook tells the model so that it goes on; nothing when the turn may end."""
+        hooks, leaf = self._parts.hooks, self._conversation.leaf
+        if hooks is None or leaf is None or self._stopped or await hooks.on_stop(self._text()) is None:
+            return ()
+        return self._hook_notes(leaf)
+
+    def _text(self) -> str:
+        blocks = self._message.content if self._message is not None else ()
+        return "".join(block.text for block in blocks if isinstance(block, TextBlock))
 
     def _stamp(self) -> Stamp:
         return Stamp(self._parts.ids.new(), self._parts.clock.now())
 
     def _result(self, end: EndTurn) -> TurnResult:
-        blocks = self._message.content if self._message is not None else ()
         return TurnResult(
             reason=end.reason,
             detail=end.detail,
-            text="".join(block.text for block in blocks if isinstance(block, TextBlock)),
+            text=self._text(),
             requests=self._requests,
             usages=tuple(self._usages),
             denied=tuple(self._denied),

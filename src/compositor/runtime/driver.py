@@ -85,12 +85,19 @@ def _perform(effects: Sequence[model.Effect], watch: Watcher) -> Decisive | None
 
 
 class Workshop(Struct, frozen=True, kw_only=True):
-    """What the calls of a batch are run with."""
+    """What the calls of a batch are run with.
+
+    `limit` keeps all results of a batch together within what a turn may cost (F40).
+
+    `after` hears of each call that ran, before its result goes on.
+    """
 
     tools: Mapping[str, Tool]
     scope: Callable[[], ToolScope]
     judge: Gatekeeper
     watch: Watcher
+    limit: Callable[[Sequence[ToolOutcome]], Sequence[ToolOutcome]] = tuple
+    after: Callable[[ToolCall, ToolOutcome], Awaitable[None]] | None = None
 
 
 class BatchRun:
@@ -118,7 +125,8 @@ class BatchRun:
                 state, effects = batch.advance(state, event)
                 if isinstance(event, batch.Stopped):
                     self._cancel_all()
-        return tuple(outcome for done in effects if isinstance(done, BatchDone) for outcome in done.outcomes)
+        outcomes = tuple(outcome for done in effects if isinstance(done, BatchDone) for outcome in done.outcomes)
+        return tuple(await anyio.to_thread.run_sync(self._workshop.limit, outcomes))
 
     def _cancel_all(self) -> None:
         for scope in tuple(self._scopes):
@@ -158,6 +166,8 @@ class BatchRun:
             text = f"The tool {call.name!r} failed: {type(problem).__name__}: {problem}"
             outcome = ToolOutcome(call_id=call.id, kind=OutcomeKind.FAILED, content=text, display=text)
         self._workshop.watch(CallEnded(call, outcome))
+        if self._workshop.after is not None:
+            await self._workshop.after(call, outcome)
         return outcome
 
     def _interrupted(self, call: ToolCall) -> ToolOutcome:

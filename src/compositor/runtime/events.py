@@ -11,11 +11,17 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from compositor.context.cache.attribution import Attribution
+from compositor.context.cache.forecast import Forecast
 from compositor.context.wire.assemble import AssembledMessage
 from compositor.loop.attempt import RetryNotice
 from compositor.loop.effects import EndReason
+from compositor.loop.remedies import Remedy
 from compositor.policy.audit import GateFinding
+from compositor.types.attachments import Attachment
+from compositor.types.diagnostics import Diagnostic
 from compositor.types.request import Compiled
+from compositor.types.snapshot import PrefixEvent
 from compositor.types.stream import StreamEvent
 from compositor.types.tools import ToolCall, ToolOutcome
 from compositor.types.usage import Usage, add_usage
@@ -27,6 +33,7 @@ class RequestStarted(Struct, frozen=True):
 
     number: int
     compiled: Compiled
+    forecast: Forecast
 
 
 class Streamed(Struct, frozen=True):
@@ -41,9 +48,20 @@ class Retrying(Struct, frozen=True):
     notice: RetryNotice
 
 
+class Mended(Struct, frozen=True):
+    """The request was refused for a cause that can be mended; another one follows. `events` are prefix events that this made."""
+
+    cause: str
+    remedy: Remedy
+    events: tuple[PrefixEvent, ...]
+
+
 class AnswerEnded(Struct, frozen=True):
+    """The answer is whole; `cache` says what became of the forecast."""
+
     number: int
     message: AssembledMessage
+    cache: Attribution
 
 
 class CallJudged(Struct, frozen=True):
@@ -58,6 +76,13 @@ class CallJudged(Struct, frozen=True):
 class CallEnded(Struct, frozen=True):
     call: ToolCall
     outcome: ToolOutcome
+
+
+class NotesCollected(Struct, frozen=True):
+    """Notes that go to the tail of the next request, and what was worth a remark while they were collected."""
+
+    attachments: tuple[Attachment, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 class TurnResult(Struct, frozen=True, kw_only=True):
@@ -76,5 +101,7 @@ class TurnResult(Struct, frozen=True, kw_only=True):
         return functools.reduce(add_usage, self.usages, Usage())
 
 
-AgentEvent: TypeAlias = RequestStarted | Streamed | Retrying | AnswerEnded | CallJudged | CallEnded
+AgentEvent: TypeAlias = (
+    RequestStarted | Streamed | Retrying | Mended | AnswerEnded | CallJudged | CallEnded | NotesCollected
+)
 Watcher: TypeAlias = Callable[[AgentEvent], None]

@@ -12,19 +12,25 @@ import msgspec
 from msgspec import Struct
 
 from compositor.context.tools.catalog import display
+from compositor.policy.audit import AuditRecord, Gate
 from compositor.policy.gate import AskPerson, GateAnswer, GateQuestion, GateResult, ResolvePaths, RunPreHook, gate_flow
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy
 from compositor.ports import Asker, Permission, Tool, ToolScope
 from compositor.types.tools import OutcomeKind, ToolCall, ToolDefinition, ToolOutcome
-from compositor.types.verdicts import Allow
+from compositor.types.verdicts import Allow, Deny, PermissionMode
 
 from .driver import Admission
-from .events import CallJudged, Watcher
+from .events import CallEnded, CallJudged, Watcher
+from .hooks import Hooks
 
 
 class Gatekeeper(Struct, frozen=True, kw_only=True):
-    """The way of every call from the model to a tool. `resolve` gives the real place of an absolute path."""
+    """The way of every call from the model to a tool.
+
+    `resolve` gives the real place of an absolute path. `mode` is the permission mode of the moment where that can change in a session.
+    `renewed` gives a newer policy once settings changed. A call whose verdict `log` cannot keep does not run.
+    """
 
     tools: Mapping[str, Tool]
     policy: Policy
@@ -32,20 +38,34 @@ class Gatekeeper(Struct, frozen=True, kw_only=True):
     resolve: Callable[[str], str]
     asker: Asker
     watch: Watcher
+    mode: Callable[[], PermissionMode] | None = None
+    hooks: Hooks | None = None
+    log: Callable[[AuditRecord], None] = lambda _record: None
+    renewed: Callable[[], Policy | None] = lambda: None
 
     async def judge(self, call: ToolCall) -> Admission:
-        """The call with its final input, or the outcome that tells the model why it did not run."""
+        """The call with its final input, or the outcome that tells the model why it did not run.
+
+        Rules and persons see the real name of a tool, also where the model knows it by a legal one (F10).
+        """
         tool = self.tools.get(call.name)
+        wire_name = call.name
+        if tool is not None and tool.definition.name != wire_name:
+            call = msgspec.structs.replace(call, name=tool.definition.name)
         scope = self.scope()
-        policy = msgspec.structs.replace(self.policy, cwd=scope.cwd)
+        mode = self.policy.mode if self.mode is None else self.mode()
+        policy = msgspec.structs.replace(self.renewed() or self.policy, cwd=scope.cwd, mode=mode)
         result = await self._run(call, tool, scope, policy)
+        result = _logged(result, self.log)
         self.watch(CallJudged(call, display(call), result.verdict, result.trace))
         if isinstance(result.verdict, Allow):
-            return ToolCall(id=call.id, name=call.name, input=result.input)
+            return ToolCall(id=call.id, name=wire_name, input=result.input)
         text = f"The call was not allowed: {result.verdict.reason}."
-        return ToolOutcome(
+        denial = ToolOutcome(
             call_id=call.id, kind=OutcomeKind.DENIED, content=text, display=f"{display(call)}: not allowed"
         )
+        self.watch(CallEnded(call, denial))
+        return denial
 
     async def _run(self, call: ToolCall, tool: Tool | None, scope: ToolScope, policy: Policy) -> GateResult:
         definition: ToolDefinition | None = tool.definition if tool is not None else None
@@ -71,5 +91,16 @@ class Gatekeeper(Struct, frozen=True, kw_only=True):
             case AskPerson(call=call, reason=reason, suggestion=suggestion):
                 asked = Permission(call=call, display=display(call), reason=reason, suggestion=suggestion)
                 return await self.asker.ask(asked)
-            case RunPreHook(hook=hook):
-                raise LookupError(f"there is no hook {hook!r} to run")
+            case RunPreHook(hook=hook, call=call):
+                if self.hooks is None:
+                    raise LookupError(f"there is no hook {hook!r} to run")
+                return await self.hooks.before_call(call)
+
+
+def _logged(result: GateResult, log: Callable[[AuditRecord], None]) -> GateResult:
+    try:
+        log(result.audit)
+    except OSError as problem:
+        reason = f"the log of verdicts cannot be written: {problem.strerror or problem}"
+        return msgspec.structs.replace(result, verdict=Deny(reason=reason, gate=Gate.EXECUTION.value))
+    return result

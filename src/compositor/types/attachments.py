@@ -10,14 +10,28 @@ from typing import TypeAlias
 
 from msgspec import Raw, Struct
 
+from .origin import Origin
+
 
 class TextAttachment(Struct, frozen=True, kw_only=True, tag_field="shape", tag="text", omit_defaults=True):
-    """A note of a known kind. `path` and `line` name the file it speaks of, where it speaks of one."""
+    """A note of a known kind. `path` and `line` name the file it speaks of, where it speaks of one.
+
+    `name` is what it speaks for where its kind has several: a section, a memory level.
+    """
 
     kind: str
     text: str
     path: str | None = None
     line: int | None = None
+    name: str = ""
+
+
+class QueuedInput(Struct, frozen=True, kw_only=True, tag_field="shape", tag="queued_input", omit_defaults=True):
+    """Something said to the agent while it was busy. What a person said stays a prompt; all else is a note (R211, R422)."""
+
+    kind: str
+    text: str
+    origin: Origin
 
 
 class UnknownAttachment(Struct, frozen=True, kw_only=True, tag_field="shape", tag="unknown"):
@@ -27,4 +41,4 @@ class UnknownAttachment(Struct, frozen=True, kw_only=True, tag_field="shape", ta
     raw: Raw
 
 
-Attachment: TypeAlias = TextAttachment | UnknownAttachment
+Attachment: TypeAlias = TextAttachment | QueuedInput | UnknownAttachment

@@ -1,30 +1,21 @@
 """Transcript entries: the five message kinds (R159) and an unknown door, as values of the session, not of its file.
 
 Decides what an entry holds. The file format is another matter, versioned and owned by `context/transcript/codec.py`.
-Times are ISO 8601 strings in UTC; ids are opaque strings, unique within a session.
+Times are ISO 8601 strings in UTC; ids are opaque strings, unique within a session. `extra` holds the fields of a stored
+record that this version does not know, as one JSON object: they are written back with it.
 """
 
 from __future__ import annotations
 
-import enum
 from typing import TypeAlias
 
 from msgspec import Raw, Struct
 
 from .attachments import Attachment
 from .blocks import ContentBlock
+from .json import EMPTY_OBJECT
+from .origin import Origin as Origin  # noqa: PLC0414 - entries are where most readers look for it
 from .usage import Usage
-
-
-class Origin(enum.StrEnum):
-    """Who spoke (R355). Only the client sets it; no text can."""
-
-    HUMAN = "human"
-    CHANNEL = "channel"
-    PEER = "peer"
-    TASK_NOTIFICATION = "task_notification"
-    OBSERVER = "observer"
-    UNCLASSIFIED = "unclassified"
 
 
 class UserEntry(Struct, frozen=True, kw_only=True):
@@ -36,6 +27,7 @@ class UserEntry(Struct, frozen=True, kw_only=True):
     content: tuple[ContentBlock, ...]
     origin: Origin = Origin.HUMAN
     is_meta: bool = False
+    extra: Raw = EMPTY_OBJECT
 
 
 class AssistantEntry(Struct, frozen=True, kw_only=True):
@@ -54,6 +46,7 @@ class AssistantEntry(Struct, frozen=True, kw_only=True):
     stop_reason: str | None
     usage: Usage | None = None
     prefix_digest: str | None = None
+    extra: Raw = EMPTY_OBJECT
 
 
 class AttachmentEntry(Struct, frozen=True, kw_only=True):
@@ -63,6 +56,7 @@ class AttachmentEntry(Struct, frozen=True, kw_only=True):
     parent: str | None
     time: str
     attachment: Attachment
+    extra: Raw = EMPTY_OBJECT
 
 
 class MarkerEntry(Struct, frozen=True, kw_only=True):
@@ -73,6 +67,7 @@ class MarkerEntry(Struct, frozen=True, kw_only=True):
     time: str
     subtype: str
     detail: Raw
+    extra: Raw = EMPTY_OBJECT
 
 
 class ProgressEntry(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from .provenance import Lane
 from .request import MarkerPlan, RequestOptions
-from .snapshot import PrefixEvent
+from .snapshot import Latch, PrefixEvent
 from .usage import Usage
 
 
@@ -34,7 +34,7 @@ class SentEntry(Struct, frozen=True, omit_defaults=True):
 
 
 class SendRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One request. `leaf` is the newest entry it held; `view_digest` the digest of its prefix view; `size` in bytes.
+    """One request. `latches` and `refused_images` are what the service had refused before (`snapshot.Facts`). `leaf` is the newest entry it held; `view_digest` the digest of its prefix view; `size` in bytes.
 
     No digest of the whole body is kept: it would cost a pass over all that is settled on every turn, and head, view, markers and
     options give the body again.
@@ -51,6 +51,8 @@ class SendRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     options: RequestOptions
     profile: str
     events: tuple[PrefixEvent, ...] = ()
+    latches: tuple[Latch, ...] = ()
+    refused_images: tuple[str, ...] = ()
     forecast_read: int | None = None
     forecast_written: int | None = None
 

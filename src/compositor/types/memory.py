@@ -17,6 +17,9 @@ class MemoryLevel(enum.IntEnum):
     USER = 1
     PROJECT = 2
     LOCAL = 3
+    TEAM = 4
+    AUTOMATIC = 5
+    AGENT = 6
 
 
 SHARING: dict[MemoryLevel, str] = {
@@ -24,6 +27,9 @@ SHARING: dict[MemoryLevel, str] = {
     MemoryLevel.USER: "personal, for all projects",
     MemoryLevel.PROJECT: "checked into the repository, shared",
     MemoryLevel.LOCAL: "personal, for this project, not checked in",
+    MemoryLevel.TEAM: "notes that a team shares",
+    MemoryLevel.AUTOMATIC: "notes from earlier sessions, for this project",
+    MemoryLevel.AGENT: "notes that this agent kept",
 }
 
 

@@ -23,16 +23,22 @@ class Role(enum.StrEnum):
 class Part(Struct, frozen=True):
     """One block and where it comes from.
 
-    `runs` is set for a text block that several fragments share: run lengths in bytes of its JSON-escaped text.
+    `runs` is set for a text block that several fragments share: run lengths in bytes of its JSON-escaped text. `notes` is set for
+    a tool result whose last content items are notes of the client: the origin of each of them (R232, R233).
     """
 
     block: ContentBlock
     origin: Attribution
     runs: Runs | None = None
+    notes: tuple[Attribution, ...] = ()
 
 
 class WireMessage(Struct, frozen=True):
-    """One entry of the request's `messages`, without any cache marker."""
+    """One entry of the request's `messages`, without any cache marker.
+
+    `clear_at` makes a system message turn-scoped: the service shows it until the next user message (wire page 2.1).
+    """
 
     role: Role
     parts: tuple[Part, ...]
+    clear_at: str | None = None

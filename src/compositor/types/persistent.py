@@ -45,6 +45,10 @@ class Rope(Generic[T]):
             raise IndexError(f"index {index} is outside a rope of {self._length} items")
         return self._items[position]
 
+    def continues(self, other: Rope[T]) -> bool:
+        """Whether this rope is `other` with more behind it, told from the storage alone: no item is compared."""
+        return self._items is other._items and self._length >= other._length
+
     def tail(self, count: int) -> tuple[T, ...]:
         """The last `count` items (fewer when there are fewer), oldest first."""
         return tuple(self._items[max(self._length - count, 0) : self._length])

@@ -12,7 +12,10 @@ from msgspec import Struct
 
 
 class Lane(enum.StrEnum):
-    """The carrier of a piece inside a request."""
+    """The carrier of a piece inside a request.
+
+    `API_SYSTEM` is a system message inside `messages`, `TURN_SYSTEM` one that the service shows until the next user message.
+    """
 
     TOOLS = "tools"
     SYSTEM = "system"
@@ -20,6 +23,7 @@ class Lane(enum.StrEnum):
     CONVERSATION = "conversation"
     REMINDER = "reminder"
     API_SYSTEM = "api_system"
+    TURN_SYSTEM = "turn_system"
     SCALAR = "scalar"
     WIRE = "wire"
 

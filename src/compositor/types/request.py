@@ -97,7 +97,7 @@ class RequestOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The fields of a request that steer the service and carry no context (R019 to R021). `None` is not sent.
 
     `max_tokens` is in tokens. `betas` and `api_version` become headers. `ttl` is the lifetime of every marker; `caching` off
-    sets none.
+    sets none. `skip_write` keeps a throw-away tail out of the cache (R256), `pin` is the index of the message at which branches fork (R257).
     """
 
     model: str
@@ -115,6 +115,8 @@ class RequestOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     api_version: str = "2026-10-21"
     caching: bool = True
     ttl: Ttl = Ttl.SHORT
+    skip_write: bool = False
+    pin: int | None = None
 
 
 class Splice(Struct, frozen=True):

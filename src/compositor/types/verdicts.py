@@ -49,11 +49,15 @@ class Allow(Struct, frozen=True, kw_only=True):
 
 
 class Ask(Struct, frozen=True, kw_only=True):
-    """A person has to decide. `suggestion` is the rule text that an "always" answer would save."""
+    """A person has to decide. `suggestion` is the rule text that an "always" answer would save.
+
+    `open`: only the mode asks; no rule, no protected or critical place and nothing that could not be understood.
+    """
 
     reason: str
     rule: PermissionRule | None = None
     suggestion: str | None = None
+    open: bool = False
 
 
 class Deny(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,9 @@
 """The list of sessions, from the ends of their files."""
 
+import stat
 from pathlib import Path
+
+import pytest
 
 from compositor.adapters.sessions import index
 from compositor.adapters.sessions.index import latest_session, list_sessions
@@ -8,6 +11,7 @@ from compositor.adapters.sessions.jsonl import JsonlSession
 from compositor.context.transcript.codec import SessionHeader
 from compositor.types.blocks import TextBlock, ToolResultBlock
 from compositor.types.entries import UserEntry
+from compositor.types.origin import Origin
 
 
 def user(uuid: str, minute: int, text: str, *, meta: bool = False) -> UserEntry:
@@ -86,3 +90,53 @@ def test_a_file_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
 def test_a_home_that_does_not_exist_has_no_sessions(tmp_path: Path) -> None:
     assert list_sessions(tmp_path / "none") == ()
     assert list_sessions(tmp_path / "none", cwd="/p") == ()
+
+
+# --- the index
+
+
+def index_of(path: Path) -> Path:
+    return path.parent / index.INDEX_NAME
+
+
+def test_an_unchanged_session_is_not_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store(tmp_path, "s1", "/p", user("1", 1, "hello"))
+    first = list_sessions(tmp_path)
+    assert stat.S_IMODE(index_of(path).stat().st_mode) == 0o600
+    opened: list[Path] = []
+    real = index._ends
+    monkeypatch.setattr(index, "_ends", lambda one: (opened.append(one), real(one))[1])
+    assert list_sessions(tmp_path) == first
+    assert opened == []
+    store(tmp_path, "s2", "/p", user("1", 2, "more"))
+    assert [info.session_id for info in list_sessions(tmp_path)] == ["s2", "s1"]
+    assert [one.name for one in opened] == ["s2.jsonl"]
+
+
+def test_a_session_that_grew_is_read_anew_and_one_that_is_gone_leaves_the_list(tmp_path: Path) -> None:
+    path = store(tmp_path, "s1", "/p", user("1", 1, "hello"))
+    gone = store(tmp_path, "s2", "/p", user("1", 1, "hello"))
+    assert len(list_sessions(tmp_path)) == 2
+    gone.unlink()
+    store(tmp_path, "s1", "/p", user("2", 9, "again"))
+    (info,) = list_sessions(tmp_path)
+    assert (info.path, info.turns, info.updated[14:16]) == (str(path), 2, "09")
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0\0", b'{"version":99,"rows":{}}', b'{"version":1,"rows":[]}'])
+def test_a_damaged_index_is_built_anew(tmp_path: Path, damage: bytes) -> None:
+    path = store(tmp_path, "s1", "/p", user("1", 1, "hello"))
+    first = list_sessions(tmp_path)
+    good = index_of(path).read_bytes()
+    index_of(path).write_bytes(damage)
+    assert list_sessions(tmp_path) == first
+    assert index_of(path).read_bytes() == good
+
+
+def test_what_a_machine_said_is_no_prompt(tmp_path: Path) -> None:
+    told = UserEntry(
+        uuid="0", parent=None, time="t", content=(TextBlock("task done"),), origin=Origin.TASK_NOTIFICATION
+    )
+    store(tmp_path, "s1", "/p", told, user("1", 1, "hello"))
+    (info,) = list_sessions(tmp_path)
+    assert (info.prompt, info.turns) == ("hello", 1)

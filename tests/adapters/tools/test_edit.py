@@ -222,3 +222,17 @@ def test_the_gate_is_told_which_file_changes(session: Any) -> None:
     (session.root / "link").symlink_to("real")
     paths = session.paths("Edit", file_path="link", old_string="a", new_string="b")
     assert paths == (str(session.root / "link"), str(target))
+
+
+@pytest.mark.req("R362")
+def test_text_that_was_defused_for_the_model_is_found_as_it_stands_in_the_file(session: Any) -> None:
+    path = session.put("a.md", "<system-reminder>old</system-reminder>\n")
+    session.use("Read", file_path="a.md")
+    edit(
+        session, "a.md", "&lt;system-reminder>old&lt;/system-reminder>", "&lt;system-reminder>new&lt;/system-reminder>"
+    )
+    assert path.read_text() == "<system-reminder>new</system-reminder>\n"
+    path = session.put("b.md", "&lt;system-reminder>old\n")
+    session.use("Read", file_path="b.md")
+    edit(session, "b.md", "&lt;system-reminder>old", "&lt;system-reminder>new")
+    assert path.read_text() == "&lt;system-reminder>new\n"

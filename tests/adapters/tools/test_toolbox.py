@@ -5,21 +5,46 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from compositor.adapters.mcp.servers import McpServers
+from compositor.adapters.mcp.transports import ServerSurroundings
+from compositor.adapters.services import Services
+from compositor.adapters.tools.background import Background
 from compositor.adapters.tools.search import find_ripgrep
+from compositor.adapters.tools.session_tools import session_tools
 from compositor.adapters.tools.toolbox import ToolBox
-from compositor.context.tools.catalog import BUILTIN_TOOLS
+from compositor.config.candidates import BUILTIN_TOOLS as BUILTIN_CANDIDATES
+from compositor.context.tools.catalog import BUILTIN, BUILTIN_TOOLS
+from compositor.types.verdicts import PermissionMode
 
 
-def test_the_box_holds_every_builtin_under_its_name() -> None:
-    box = ToolBox()
-    assert tuple(box[name].definition for name in box) == BUILTIN_TOOLS
-    assert len(box) == 6
-    assert "Read" in box
+@pytest.mark.req("R236", "R238")
+def test_a_session_has_every_builtin_under_its_name_and_no_server_can_take_one(tmp_path: Path) -> None:
+    read = ToolBox()["Read"]
+    services = Services(McpServers((), ServerSurroundings(roots=("/",), home="/", env={})), Background())
+    tools = session_tools(
+        home=tmp_path,
+        session_id="s",
+        mode=PermissionMode.DEFAULT,
+        variables={},
+        is_visible=lambda _path: True,
+        deferred=tuple,
+        services=services,
+        interviewer=None,
+    )
+    box = tools.box
+    assert {box[name].definition.name: name for name in box} == {tool.name: tool.name for tool in BUILTIN_TOOLS}
+    assert [tool.name for tool in BUILTIN_CANDIDATES] == [tool.name for tool in BUILTIN_TOOLS]
+    assert len(box) == len(BUILTIN_TOOLS) == 24
     assert box.get("Nonsense") is None
+    other = ToolBox(more={"Read": box["Bash"], "mcp__a__b": read})
+    assert other["Read"].definition == BUILTIN["Read"]
+    assert other["mcp__a__b"] is read
+    assert len(other) == len(list(other)) == len(ToolBox()) + 1
 
 
 def test_boxes_share_nothing() -> None:

@@ -1,12 +1,15 @@
 """A file tree as a value, and a driver that answers the chain's questions from it."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from posixpath import dirname, join, normpath
+from typing import TypeVar
 
-from compositor.context.memory.chain import MemoryChain, memory_flow
-from compositor.context.memory.facts import Fact, FileFact, FolderFact, MemoryPlace, Missing
+from compositor.context.memory.chain import MemoryChain, memory_flow, nested_flow
+from compositor.context.memory.facts import Fact, FileFact, FolderFact, MemoryPlace, Missing, Need
 from compositor.context.memory.imports import GUARDS, Guards
+
+T = TypeVar("T")
 
 
 class Disk:
@@ -22,7 +25,13 @@ class Disk:
         self.rounds = 0
 
     def load(self, place: MemoryPlace, guards: Guards = GUARDS) -> MemoryChain:
-        flow = memory_flow(place, guards)
+        return self.drive(memory_flow(place, guards))
+
+    def nested(self, place: MemoryPlace, *reached: str, told: Sequence[str] = ()) -> MemoryChain:
+        """What work on the files `reached` adds to the start."""
+        return self.drive(nested_flow(place, self.load(place), reached, told))
+
+    def drive(self, flow: Generator[Need, Sequence[Fact], T]) -> T:
         try:
             need = next(flow)
             while True:
@@ -32,7 +41,8 @@ class Disk:
                 self.shuffle(facts) if self.shuffle is not sorted else None
                 need = flow.send(facts)
         except StopIteration as end:
-            return end.value
+            result: T = end.value
+            return result
 
     def file(self, path: str) -> FileFact:
         real = self.real(path)

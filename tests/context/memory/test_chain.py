@@ -2,10 +2,10 @@
 
 import pytest
 
-from compositor.context.memory.chain import MAX_FILES
 from compositor.context.memory.facts import FileFact, Missing
 from compositor.context.memory.imports import Guards
 from compositor.context.memory.parse import LARGE
+from compositor.context.memory.walk import MAX_FILES
 from compositor.types.diagnostics import Severity
 from compositor.types.memory import MemoryLevel
 from tests.context.memory.disk import Disk, place, report
@@ -124,6 +124,27 @@ def test_two_developers_of_one_organization_differ_in_their_own_files_only() -> 
         (MemoryLevel.LOCAL, "lint experiment"),
     ]
     assert levels[1] == [managed, (MemoryLevel.USER, "bert's style"), project]
+
+
+@pytest.mark.req("R125", "R115")
+def test_of_a_hundred_developers_one_has_a_local_experiment() -> None:
+    shared = {"/etc/claude-code/CLAUDE.md": "Never push to public repositories.", "/repo/CLAUDE.md": "Our standard."}
+    seen = []
+    for number in range(100):
+        home = f"/home/dev{number}"
+        files = {**shared, f"{home}/.claude/CLAUDE.md": f"style of {number}"}
+        if number == 42:
+            files["/repo/CLAUDE.local.md"] = "lint experiment"
+        where = place(home=home, config_home=f"{home}/.claude", config_home_real=f"{home}/.claude")
+        seen.append([(loaded.file.level.name, loaded.file.text) for loaded in Disk(files).load(where).files])
+    assert [levels for levels in seen if len(levels) == 4] == [seen[42]]
+    assert seen[42][-1] == ("LOCAL", "lint experiment")
+    for number, levels in enumerate(seen):
+        assert levels[:3] == [
+            ("MANAGED", "Never push to public repositories."),
+            ("USER", f"style of {number}"),
+            ("PROJECT", "Our standard."),
+        ]
 
 
 @pytest.mark.req("R147")

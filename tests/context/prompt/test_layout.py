@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compositor.context.head import compile_head
-from compositor.context.memory.chain import LoadedFile, MemoryChain
+from compositor.context.memory.chain import MemoryChain
+from compositor.context.memory.loaded import LoadedFile
 from compositor.context.memory.markdown import Piece
 from compositor.context.prompt.entries import ContextEntry, context_fragment
 from compositor.context.prompt.envelope import REMINDER_CLOSING, neutralize
@@ -29,7 +30,7 @@ GIT = GitStatus(branch="main", main_branch="main", head="abc1234")
 
 def memory(path: str, level: MemoryLevel, text: str, parent: str | None = None, line: int = 1) -> LoadedFile:
     file = MemoryFile(path=path, level=level, text=text, first_line=line, parent=parent)
-    return LoadedFile(file=file, pieces=(Piece(line, text),), real=path, data=text.encode(), modified=0)
+    return LoadedFile(file=file, path=path, pieces=(Piece(line, text),), real=path, data=text.encode(), modified=0)
 
 
 def chain(*files: LoadedFile) -> MemoryChain:
@@ -138,7 +139,7 @@ def values(parts: HeadParts) -> Counter[tuple[str, str]]:
 @pytest.mark.req("R015", "R110")
 def test_every_piece_of_a_file_keeps_its_path_and_line() -> None:
     file = MemoryFile(path="/repo/CLAUDE.md", level=MemoryLevel.PROJECT, text="one\ntwo", first_line=4)
-    loaded = LoadedFile(file=file, pieces=(Piece(4, "one\n"), Piece(9, "two")), real=file.path, data=b"", modified=0)
+    loaded = LoadedFile(file=file, path=file.path, pieces=(Piece(4, "one\n"), Piece(9, "two")), real=file.path, data=b"", modified=0)
     fragments = render_user_context(plan_user_context(chain(loaded)))
     found = [(f.text, f.origin.source) for f in fragments if f.origin.source.line is not None]
     assert found == [

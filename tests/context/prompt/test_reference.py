@@ -27,10 +27,12 @@ def test_the_page_of_sections_is_the_table_of_sections(repository: Path) -> None
 
 
 def test_the_page_of_instruction_files_names_every_diagnostic(repository: Path) -> None:
-    sources = (repository / "src/compositor/context/memory").glob("*.py")
+    package = repository / "src/compositor"
     codes = {
         f"memory.{code}"
-        for source in sources
+        for source in (package / "context/memory").glob("*.py")
         for code in re.findall(r'(?:_report|_problem)\(\s*"([\w-]+)"', source.read_text(encoding="utf-8"))
     }
+    for source in package.rglob("*.py"):
+        codes.update(re.findall(r'Diagnostic\(\s*"(memory\.[\w-]+)"', source.read_text(encoding="utf-8")))
     assert [row[0] for row in rows(repository / "docs/reference/memory.md", "## Diagnostics\n\n")] == sorted(codes)

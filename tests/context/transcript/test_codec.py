@@ -17,7 +17,7 @@ from compositor.context.transcript.codec import (
     encode_record,
 )
 from compositor.errors import TranscriptFormatError
-from compositor.types.attachments import TextAttachment, UnknownAttachment
+from compositor.types.attachments import QueuedInput, TextAttachment, UnknownAttachment
 from compositor.types.blocks import (
     DocumentBlock,
     ImageBlock,
@@ -33,7 +33,7 @@ from compositor.types.entries import AssistantEntry, AttachmentEntry, MarkerEntr
 from compositor.types.journal import OutcomeRecord, SendOutcome, SendRecord, SentEntry
 from compositor.types.provenance import Lane
 from compositor.types.request import CacheRegion, MarkerPlan, RequestOptions, Ttl
-from compositor.types.snapshot import EventName, PrefixEvent
+from compositor.types.snapshot import EventName, Latch, PrefixEvent
 from compositor.types.usage import CacheCreation, Usage
 
 # Any text that UTF-8 can hold, with the characters that have broken line formats before.
@@ -82,7 +82,12 @@ blocks = (
     )
 )
 contents = st.lists(blocks, max_size=4).map(tuple)
-envelope = {"uuid": names, "parent": st.none() | names, "time": texts}
+bare = {"uuid": names, "parent": st.none() | names, "time": texts}
+# Fields that no record of this version has.
+extras = st.dictionaries(names.map("x_{}".format), values, max_size=2).map(
+    lambda value: Raw(msgspec.json.encode(value))
+)
+envelope = {**bare, "extra": extras}
 entries = (
     st.builds(UserEntry, **envelope, content=contents, origin=st.sampled_from(Origin), is_meta=st.booleans())
     | st.builds(
@@ -98,11 +103,14 @@ entries = (
     | st.builds(
         AttachmentEntry,
         **envelope,
-        attachment=st.builds(TextAttachment, kind=names, text=texts, path=st.none() | texts, line=st.none() | counts)
+        attachment=st.builds(
+            TextAttachment, kind=names, text=texts, path=st.none() | texts, line=st.none() | counts, name=names
+        )
+        | st.builds(QueuedInput, kind=names, text=texts, origin=st.sampled_from(Origin))
         | st.builds(UnknownAttachment, kind=names, raw=raws),
     )
     | st.builds(MarkerEntry, **envelope, subtype=names, detail=raws)
-    | st.builds(UnknownEntry, **envelope, type=names, raw=raws)
+    | st.builds(UnknownEntry, **bare, type=names, raw=raws)
 )
 events = st.builds(PrefixEvent, name=st.sampled_from(EventName), cause=texts, entry=st.none() | names)
 options = st.builds(
@@ -122,6 +130,8 @@ options = st.builds(
     api_version=names,
     caching=st.booleans(),
     ttl=st.sampled_from(Ttl),
+    skip_write=st.booleans(),
+    pin=st.none() | counts,
 )
 markers = st.builds(
     MarkerPlan,
@@ -144,6 +154,8 @@ sends = st.builds(
     options=options,
     profile=names,
     events=st.lists(events, max_size=2).map(tuple),
+    latches=st.lists(st.sampled_from(Latch), max_size=2).map(tuple),
+    refused_images=st.lists(names, max_size=2).map(tuple),
     forecast_read=st.none() | counts,
     forecast_written=st.none() | counts,
 )
@@ -156,7 +168,14 @@ outcomes = st.builds(
     detail=texts,
 )
 headers = st.builds(
-    SessionHeader, session_id=names, time=names, cwd=texts, program=texts, forked_from=st.none() | names
+    SessionHeader,
+    session_id=names,
+    time=names,
+    cwd=texts,
+    program=texts,
+    forked_from=st.none() | names,
+    imported_from=st.none() | texts,
+    extra=extras,
 )
 records = headers | entries | events | sends | outcomes
 
@@ -164,17 +183,20 @@ records = headers | entries | events | sends | outcomes
 def test_the_strategies_fill_every_field() -> None:
     """A field added to a record must be added to its shape: the property below shows it only if the field is varied."""
     covered = {
-        SendRecord: 13,
-        RequestOptions: 15,
+        SendRecord: 15,
+        RequestOptions: 17,
         MarkerPlan: 5,
         SentEntry: 2,
         OutcomeRecord: 5,
         PrefixEvent: 3,
-        UserEntry: 6,
-        AssistantEntry: 9,
-        MarkerEntry: 5,
+        UserEntry: 7,
+        AssistantEntry: 10,
+        MarkerEntry: 6,
+        AttachmentEntry: 5,
+        SessionHeader: 8,
         UnknownEntry: 5,
-        TextAttachment: 4,
+        TextAttachment: 5,
+        QueuedInput: 3,
         Usage: 5,
     }
     assert {kind: len(kind.__struct_fields__) for kind in covered} == covered
@@ -405,3 +427,16 @@ def test_an_attachment_of_a_later_shape_is_kept() -> None:
     assert isinstance(decoded, AttachmentEntry)
     expected = UnknownAttachment(kind="k", raw=Raw(b'{"shape":"list","kind":"k","items":[1]}'))
     assert decoded.attachment == expected
+
+
+def test_fields_of_a_later_version_are_kept_and_written_back() -> None:
+    line = (
+        b'{"type":"user","mood":{"a":[1,2.50]},"id":"u1","parent":null,"time":"t",'
+        b'"content":[{"type":"text","text":"hi"}],"seen":true}'
+    )
+    entry = decode_line(line)
+    assert isinstance(entry, UserEntry)
+    assert msgspec.json.decode(entry.extra) == {"mood": {"a": [1, 2.5]}, "seen": True}
+    stored = encode_record(entry)
+    assert msgspec.json.decode(stored) == msgspec.json.decode(line)
+    assert decode_line(stored) == entry

@@ -45,8 +45,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
         return (*key, *token)
 
 
-def resolve_endpoint(environment: Mapping[str, str]) -> Endpoint:
-    """The endpoint that ANTHROPIC_BASE_URL, _API_KEY, _AUTH_TOKEN and _CUSTOM_HEADERS describe.
+def resolve_endpoint(environment: Mapping[str, str], path: str = MESSAGES_PATH) -> Endpoint:
+    """The endpoint that ANTHROPIC_BASE_URL, _API_KEY, _AUTH_TOKEN and _CUSTOM_HEADERS describe; `path` is that of the resource.
 
     Empty variables count as unset. Raises `ConfigError` for an address that cannot be used and for a credential that cannot
     stand in a header; a bad line of custom headers is only left out.
@@ -67,12 +67,18 @@ def resolve_endpoint(environment: Mapping[str, str]) -> Endpoint:
             ),
         )
     return Endpoint(
-        url=base._replace(path=base.path.rstrip("/") + MESSAGES_PATH, fragment="").geturl(),
+        url=base._replace(path=_joined(base.path.rstrip("/"), path), fragment="").geturl(),
         api_key=api_key,
         auth_token=auth_token,
         headers=headers,
         diagnostics=problems,
     )
+
+
+def _joined(base: str, path: str) -> str:
+    """Addresses of compatible servers are often given with the version that the resource begins with."""
+    version = path[: path.index("/", 1)]
+    return base.removesuffix(version) + path if path != MESSAGES_PATH else base + path
 
 
 def is_loopback(host: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from compositor.adapters.home import private_folder, write_private
+from compositor.adapters.home import private_folder, sync_folder, write_private
 from compositor.context.transcript.stored_head import decode_head, encode_head
 from compositor.errors import TranscriptFormatError, UsageError
 from compositor.types.request import Head, HeadParts
@@ -35,6 +35,8 @@ class HeadStore:
             stored = _StoredHead(head.digest, _checksum(parts), msgspec.Raw(parts))
             private_folder(self._home, "heads")
             write_private(path, msgspec.json.encode(stored), durable=durable)
+            if durable:
+                sync_folder(self._home)
         self._known.add(head.digest)
 
     def get(self, digest: str) -> HeadParts | None:

@@ -87,7 +87,9 @@ class JsonlSession:
             lines.insert(0, encode_record(self._header))
         self._write(b"".join(lines))
         if self._durable and begins:
-            sync_folder(self._path.parent)
+            # The file's own name, and those of the folders that may be as new as it is.
+            for folder in self._path.parents[:4]:
+                sync_folder(folder)
 
     def put_head(self, head: Head) -> None:
         """Keep the parts of `head` under its digest; known ones cost nothing."""

@@ -41,7 +41,7 @@ class SessionLock:
                     f"session {transcript.stem!r} is being written by {holder}",
                     holder=holder,
                     where=str(transcript),
-                    hint="Wait for it to end, or start a session of your own",
+                    hint="Wait for it to end, or go on in a copy: compositor sessions fork",
                 ) from None
             if _is_current(path, descriptor):
                 break

@@ -5,13 +5,17 @@ Decides which file an id means. Reads only; the meaning of lines belongs to `con
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
 from compositor.adapters.home import project_key, session_files
 from compositor.context.transcript.foreign import load_foreign
+from compositor.context.transcript.history import History, history_of_outline, history_of_transcript
 from compositor.context.transcript.load import Transcript, TranscriptFormat, detect_format, load_transcript
+from compositor.context.transcript.outline import Outline, Place, outline_transcript
 from compositor.errors import TranscriptError, TranscriptFormatError
 
 
@@ -21,9 +25,42 @@ def read_transcript(path: Path) -> Transcript:
     Raises `TranscriptError` when the file cannot be read, `TranscriptFormatError` when it is no transcript or of a later
     version.
     """
+    with _place_in_errors(path), path.open("rb", buffering=_BUFFER) as file:
+        foreign = _format(file) is TranscriptFormat.FOREIGN
+        return load_foreign(file) if foreign else load_transcript(file)
+
+
+def read_history(path: Path, leaf: str | None = None) -> History:
+    """What a session goes on from: the path to `leaf`, or to where it stands. Raises what `read_transcript` raises.
+
+    A file of ours is scanned once, and only its active path is decoded.
+    """
+    with _place_in_errors(path), path.open("rb", buffering=_BUFFER) as file:
+        if _format(file) is TranscriptFormat.FOREIGN:
+            return history_of_transcript(load_foreign(file), TranscriptFormat.FOREIGN, leaf)
+        outline = outline_transcript(file)
+
+        def read(place: Place) -> bytes:
+            file.seek(place.offset)
+            return file.read(place.size)
+
+        return history_of_outline(outline, read, leaf)
+
+
+def read_outline(path: Path) -> Outline:
+    """Which records a session of ours holds and where. Raises what `read_transcript` raises."""
+    with _place_in_errors(path), path.open("rb", buffering=_BUFFER) as file:
+        if _format(file) is TranscriptFormat.FOREIGN:
+            raise TranscriptFormatError(
+                "the file is not a session of ours", hint="Go on with it once: run --resume FILE"
+            )
+        return outline_transcript(file)
+
+
+@contextmanager
+def _place_in_errors(path: Path) -> Iterator[None]:
     try:
-        with path.open("rb") as file:
-            return _load(file)
+        yield
     except TranscriptFormatError as problem:
         place = str(path) if problem.line is None else f"{path}:{problem.line}"
         raise TranscriptFormatError(
@@ -33,16 +70,19 @@ def read_transcript(path: Path) -> Transcript:
         raise TranscriptError(f"a transcript cannot be read: {problem.strerror}", where=str(path)) from problem
 
 
-def _load(file: IO[bytes]) -> Transcript:
-    first = list(islice(file, _FIRST_LINES))
-    lines = chain(first, file)
-    match detect_format(first):
-        case TranscriptFormat.OWN:
-            return load_transcript(lines)
-        case TranscriptFormat.FOREIGN:
-            return load_foreign(lines)
-        case None:
-            raise TranscriptFormatError("the file is not a transcript", hint="It holds no record of a known format")
+def _format(file: IO[bytes]) -> TranscriptFormat:
+    """The format of the file, which is then at its beginning again."""
+    found = detect_format(list(islice(file, _FIRST_LINES)))
+    if found is None:
+        raise TranscriptFormatError("the file is not a transcript", hint="It holds no record of a known format")
+    file.seek(0)
+    return found
+
+
+def find_transcript(home: Path, session: str, *, cwd: str) -> Path:
+    """A transcript file by its path, or a session by its id as `find_session` finds it."""
+    file = Path(session)
+    return file if file.suffix == ".jsonl" and file.is_file() else find_session(home, session, cwd=cwd)
 
 
 def find_session(home: Path, session_id: str, *, cwd: str) -> Path:
@@ -64,3 +104,4 @@ def find_session(home: Path, session_id: str, *, cwd: str) -> Path:
 
 
 _FIRST_LINES = 50
+_BUFFER = 1 << 18

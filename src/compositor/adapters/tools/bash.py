@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from anyio import to_thread
 from msgspec import Struct
 
 from compositor.adapters.files import is_directory
@@ -22,6 +23,7 @@ from compositor.context.tools.display import counted, display_call
 from compositor.ports import ToolScope
 from compositor.types.tools import ToolCall, ToolDefinition, ToolOutcome
 
+from .background import DEFAULT_SECONDS, MAX_SECONDS, Background, BackgroundTask
 from .environment import child_environment
 from .output import Captured, OutputCapture
 from .process import Ending, ProcessEnd, run_process
@@ -53,8 +55,9 @@ _ANSWERS = {
 
 class BashInput(Struct, frozen=True, forbid_unknown_fields=True):
     command: str
-    timeout: int = DEFAULT_TIMEOUT_MS
+    timeout: int | None = None
     description: str = ""
+    run_in_background: bool = False
 
 
 class WorkingDirectory:
@@ -80,8 +83,9 @@ class WorkingDirectory:
 class BashTool:
     definition: ToolDefinition = BUILTIN["Bash"]
 
-    def __init__(self, directory: WorkingDirectory) -> None:
+    def __init__(self, directory: WorkingDirectory, background: Background | None = None) -> None:
         self._directory = directory
+        self._background = Background() if background is None else background
 
     def paths(self, call: ToolCall, scope: ToolScope) -> tuple[str, ...]:  # noqa: ARG002  # the port's signature
         return ()
@@ -94,14 +98,21 @@ class BashTool:
         if refusal is not None:
             return failed(call, refusal)
         cwd = self._directory.at(scope)
+        if wanted.run_in_background:
+            return await to_thread.run_sync(self._start, call, wanted, cwd, scope)
+        seconds = _milliseconds(wanted) / 1000
         capture = OutputCapture(scope.output_dir, f"bash-{call.id}")
         try:
             with _directory_note(scope.output_dir) as note:
                 end = await run_process(
-                    (*_SHELL, f"trap 'builtin pwd -P >| {_double_quoted(str(note))}' EXIT; {wanted.command}"),
+                    scope.confine(
+                        wanted.command,
+                        (*_SHELL, f"trap 'builtin pwd -P >| {_double_quoted(str(note))}' EXIT; {wanted.command}"),
+                        cwd,
+                    ),
                     cwd=cwd,
                     env=child_environment(scope.env),
-                    seconds=wanted.timeout / 1000,
+                    seconds=seconds,
                     output=capture.write,
                 )
                 moved = _read_note(note)
@@ -112,6 +123,36 @@ class BashTool:
             capture.close()
         reset = self._directory.move(moved, scope) if moved else None
         return _answer(call, wanted, end, captured, reset)
+
+    def _start(self, call: ToolCall, wanted: BashInput, cwd: str, scope: ToolScope) -> ToolOutcome:
+        seconds = DEFAULT_SECONDS if wanted.timeout is None else wanted.timeout / 1000
+        task = start_background(self._background, wanted.command, cwd, scope, seconds)
+        if isinstance(task, Problem):
+            return failed(call, task.message)
+        text = (
+            f"The command runs in the background as {task.id} in {cwd}. BashOutput shows what it writes, TaskStop ends it; all "
+            f"of its output goes to {task.path}."
+        )
+        structured = {"stdout": "", "stderr": "", "interrupted": False, "backgroundTaskId": task.id}
+        return done(call, text, display=f"{display_call(call)}: in the background", structured=structured)
+
+
+def start_background(
+    background: Background, command: str, cwd: str, scope: ToolScope, seconds: float = DEFAULT_SECONDS
+) -> BackgroundTask | Problem:
+    """Start a command that goes on by itself."""
+    try:
+        task = background.start(
+            scope.confine(command, (*_SHELL, command), cwd),
+            command,
+            cwd=cwd,
+            env=child_environment(scope.env),
+            folder=scope.output_dir,
+            seconds=min(seconds, MAX_SECONDS),
+        )
+    except (OSError, ValueError) as error:
+        return Problem(f"The command could not be run in {cwd!r}: {error}.")
+    return Problem(task) if isinstance(task, str) else task
 
 
 def exit_meaning(command: str, code: int) -> str | None:
@@ -138,9 +179,14 @@ def _refusal(wanted: BashInput) -> str | None:
         return (
             f"The command is {size:,} bytes long, the limit is {MAX_COMMAND_BYTES:,}. Write it to a file and run that."
         )
-    if not 0 < wanted.timeout <= MAX_TIMEOUT_MS:
-        return f"The timeout must be between 1 and {MAX_TIMEOUT_MS} ms, not {wanted.timeout}."
+    longest = round(MAX_SECONDS * 1000) if wanted.run_in_background else MAX_TIMEOUT_MS
+    if not 0 < _milliseconds(wanted) <= longest:
+        return f"The timeout must be between 1 and {longest} ms, not {wanted.timeout}."
     return None
+
+
+def _milliseconds(wanted: BashInput) -> int:
+    return DEFAULT_TIMEOUT_MS if wanted.timeout is None else wanted.timeout
 
 
 def _answer(call: ToolCall, wanted: BashInput, end: ProcessEnd, captured: Captured, reset: str | None) -> ToolOutcome:
@@ -160,7 +206,7 @@ def _answer(call: ToolCall, wanted: BashInput, end: ProcessEnd, captured: Captur
         "exitCode": end.code,
     }
     if end.ending is Ending.TIMED_OUT:
-        structured["timedOutAfterMs"] = wanted.timeout
+        structured["timedOutAfterMs"] = _milliseconds(wanted)
     if meaning:
         structured["returnCodeInterpretation"] = meaning
     if captured.path:
@@ -176,7 +222,7 @@ def _answer(call: ToolCall, wanted: BashInput, end: ProcessEnd, captured: Captur
 
 def _verdict(wanted: BashInput, end: ProcessEnd, meaning: str | None) -> str | None:
     if end.ending is Ending.TIMED_OUT:
-        return f"[The command was killed: it ran longer than {wanted.timeout / 1000:g} s.]"
+        return f"[The command was killed: it ran longer than {_milliseconds(wanted) / 1000:g} s.]"
     if end.ending is Ending.STOPPED:
         return "[The command was killed: it wrote too much output.]"
     if meaning:

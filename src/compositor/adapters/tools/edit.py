@@ -11,6 +11,7 @@ from anyio import to_thread
 from msgspec import Struct, to_builtins
 
 from compositor.adapters.files import FileBytes, FileProblem, digest_of, read_file, write_file
+from compositor.context.prompt.envelope import restore_text
 from compositor.context.tools.builtin import BUILTIN
 from compositor.context.tools.display import display_call
 from compositor.context.tools.patch import make_patch
@@ -100,6 +101,10 @@ def plan_edit(wanted: EditInput, found: FileBytes) -> Change | Problem:
     if old == new:
         return Problem("old_string and new_string are equal; there is nothing to change.")
     unix, windows = _occurrences(before.text, old)
+    if not unix and not windows:
+        # The model was shown look-alikes of the client's tag defused; the file has them as they are.
+        old, new = restore_text(old), restore_text(new)
+        unix, windows = _occurrences(before.text, old)
     if unix and windows:
         return Problem(
             f"old_string occurs in {wanted.file_path!r} with different line ends. Take lines that occur with one form only."

@@ -12,6 +12,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from compositor.context.tools.limits import Kept
+from compositor.types.json import repair_text
+
 INLINE_CHARACTERS = 30_000
 """Output up to this length reaches the model as it is."""
 
@@ -132,6 +135,15 @@ class OutputFile:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._descriptor = os.open(self._wanted, flags, 0o600)
         return self._descriptor
+
+
+def keep_text(folder: str, name: str, text: str) -> Kept:
+    """Put the whole of a long text into a private file of its own."""
+    data = repair_text(text).encode()
+    file = OutputFile(folder, name)
+    file.write(data)
+    file.close()
+    return Kept(path=file.path, described=file.describe(len(data)))
 
 
 def clean_output(text: str) -> str:

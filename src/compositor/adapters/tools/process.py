@@ -11,6 +11,7 @@ import enum
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -52,8 +53,9 @@ async def run_process(
     seconds: float,
     output: Sink,
     errors: Sink | None = None,
+    stdin: int = subprocess.DEVNULL,
 ) -> ProcessEnd:
-    """Run `command` for at most `seconds`. Without `errors` both streams go to `output` in the order of their arrival.
+    """Run `command` for at most `seconds`, with the descriptor `stdin` as its input. Without `errors` both streams go to `output` in the order of their arrival.
 
     Raises `OSError` when it cannot be started. When the caller is cancelled, the whole session is ended first.
     """
@@ -70,7 +72,7 @@ async def run_process(
             with anyio.CancelScope(shield=True):
                 process = await anyio.open_process(
                     list(command),
-                    stdin=subprocess.DEVNULL,
+                    stdin=stdin,
                     stdout=writes[0],
                     stderr=writes[-1],
                     cwd=cwd,
@@ -128,6 +130,16 @@ async def _end_session(leader: int) -> None:
         with anyio.move_on_after(seconds):
             while _is_alive(leader):  # noqa: ASYNC110  # nobody tells us of a process that is not our child
                 await anyio.sleep(_POLL_SECONDS)
+
+
+def end_session(leader: int) -> None:
+    """End every process of the session and all below it, and wait for that. For use outside the event loop."""
+    for order, seconds in _LAST_ORDERS:
+        if not _signal_all(leader, order):
+            return
+        deadline = time.monotonic() + seconds
+        while _is_alive(leader) and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
 
 
 def _signal_all(leader: int, order: signal.Signals) -> bool:

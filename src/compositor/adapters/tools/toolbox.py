@@ -6,17 +6,22 @@ offered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from compositor.ports import Tool, ToolScope
 
+from .background import Background
+from .background_tools import BashOutputTool, MonitorTool, TaskStopTool
 from .bash import BashTool, WorkingDirectory
 from .edit import EditTool
 from .file_table import FileTable
 from .glob import GlobTool
 from .grep import GrepTool
+from .notebook_edit import NotebookEditTool
 from .read import ReadTool
 from .search import find_ripgrep
+from .task_list import TodoWriteTool
+from .web_fetch import WebFetchTool
 from .write import WriteTool
 
 
@@ -25,7 +30,9 @@ class ToolBox(Mapping[str, Tool]):
 
     `is_visible` says whether Glob and Grep may show a file that they find below a folder (absolute path): a deny rule on reading
     protects a file whatever the way in (F23). Without it they show everything. `find_program` gives the path of ripgrep, or `None`
-    for the slower search in Python.
+    for the slower search in Python. `private_hosts` may be fetched although they are not public. `session` are built-in tools that need
+    more than files; `more` are the tools of others, by the name that the model knows; a built-in of the same name wins
+    (R238), and they may come and go.
     """
 
     def __init__(
@@ -33,24 +40,38 @@ class ToolBox(Mapping[str, Tool]):
         *,
         is_visible: Callable[[str], bool] = lambda _path: True,
         find_program: Callable[[ToolScope], str | None] = find_ripgrep,
+        directory: WorkingDirectory | None = None,
+        background: Background | None = None,
+        private_hosts: frozenset[str] = frozenset(),
+        session: Iterable[Tool] = (),
+        more: Mapping[str, Tool] | None = None,
     ) -> None:
         self.files = FileTable()
-        self.directory = WorkingDirectory()
+        self.directory = directory or WorkingDirectory()
+        self.background = background or Background()
         tools: tuple[Tool, ...] = (
-            BashTool(self.directory),
+            BashTool(self.directory, self.background),
+            BashOutputTool(self.background),
             EditTool(self.files),
             GlobTool(is_visible, find_program),
             GrepTool(is_visible, find_program),
+            MonitorTool(self.background),
+            NotebookEditTool(self.files),
             ReadTool(self.files),
+            TaskStopTool(self.background),
+            TodoWriteTool(),
+            WebFetchTool(private_hosts),
             WriteTool(self.files),
         )
-        self._tools = {tool.definition.name: tool for tool in tools}
+        self._tools = {tool.definition.name: tool for tool in (*tools, *session)}
+        self._more: Mapping[str, Tool] = {} if more is None else more
 
     def __getitem__(self, name: str) -> Tool:
-        return self._tools[name]
+        return self._tools[name] if name in self._tools else self._more[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._tools)
+        yield from self._tools
+        yield from (name for name in self._more if name not in self._tools)
 
     def __len__(self) -> int:
-        return len(self._tools)
+        return sum(1 for _ in self)

@@ -1,12 +1,15 @@
 """The one function that places cache markers (law 8, F08).
 
-Decides positions only: the end of the static system block, the end of what the previous request sent, and the end of this one (R253 to R258).
-Stored content holds no markers, and a block that may not carry one is passed over for the nearest that may.
+Decides positions only, as one ordered table of slots (R253 to R258). All markers of a request have one lifetime, so that none of an hour can stand
+behind one of five minutes (L121). Stored content holds no markers, and a block that may not carry one is passed over for the nearest that may.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
 
 from compositor.types.blocks import (
     RedactedThinkingBlock,
@@ -16,53 +19,91 @@ from compositor.types.blocks import (
     ToolResultBlock,
     UnknownBlock,
 )
-from compositor.types.messages import Part
+from compositor.types.messages import Part, Role
 from compositor.types.request import CacheRegion, Chunk, Head, MarkerPlan, RequestOptions
 
-# Of the four that a request may hold (L120): up to two for tools and system, up to two for messages (R254).
 MAXIMUM = 4
+"""Markers that a request may hold (L120). No plan below can make more: a first request has no earlier end, a later one no opening."""
+
+Place: TypeAlias = tuple[CacheRegion, int, int]
 
 
-def plan_markers(
-    head: Head, settled: Sequence[Chunk], pending: Sequence[Chunk], count: int, options: RequestOptions
-) -> tuple[MarkerPlan, ...]:
-    """Markers in wire order. `settled` are the last chunks behind an answer, `count` the number of messages before `pending`."""
+class Ground(Struct, frozen=True, kw_only=True):
+    """What the markers are placed on. `settled` are the last chunks behind an answer, `count` the number of messages before `pending`.
+
+    `spares_system`: the service refused a marker on a system message, so the ordinary message before it carries the marker (R224).
+    """
+
+    head: Head
+    settled: Sequence[Chunk]
+    pending: Sequence[Chunk]
+    count: int
+    pinned: Chunk | None = None
+    spares_system: bool = False
+
+
+def plan_markers(ground: Ground, options: RequestOptions) -> tuple[MarkerPlan, ...]:
+    """The markers of a request in wire order (R253, R254): widest shared part, end of system or fork pin, earlier end, own end."""
     if not options.caching:
         return ()
-    plans = list(_system_plan(head, options))
-    start = count - len(settled)
-    last_sent = _last_eligible(settled, start)
-    newest = _last_eligible(pending, count)
-    if newest is None and last_sent is None and head.context is not None:
-        newest = (0, 0)
-    for place, reason in ((last_sent, "end of the previous request"), (newest, "end of this request")):
-        if place is not None:
-            plans.append(
-                MarkerPlan(region=CacheRegion.MESSAGES, index=place[0], block=place[1], ttl=options.ttl, reason=reason)
-            )
-    return tuple(plans[:MAXIMUM])
+    found = [(slot(ground, options), reason) for reason, slot in SLOTS]
+    places = {place: reason for place, reason in found if place is not None}
+    return tuple(
+        MarkerPlan(region=region, index=index, block=block, ttl=options.ttl, reason=reason)
+        for (region, index, block), reason in sorted(places.items(), key=lambda item: (_ORDER[item[0][0]], item[0][1:]))
+    )
 
 
-def _system_plan(head: Head, options: RequestOptions) -> Sequence[MarkerPlan]:
-    """The widest shared part: the static block, or the tools where there is no system prompt at all."""
-    if head.system:
-        return (
-            MarkerPlan(region=CacheRegion.SYSTEM, index=0, ttl=options.ttl, reason="end of the static system block"),
-        )
-    if head.tools:
-        last = len(head.tools) - 1
-        return (MarkerPlan(region=CacheRegion.TOOLS, index=last, ttl=options.ttl, reason="end of the tools"),)
-    return ()
+def _shared(ground: Ground, _options: RequestOptions) -> Place | None:
+    """The static block; the last tool where there is no system prompt at all."""
+    if ground.head.system:
+        return CacheRegion.SYSTEM, 0, 0
+    return (CacheRegion.TOOLS, len(ground.head.tools) - 1, 0) if ground.head.tools else None
 
 
-def _last_eligible(chunks: Sequence[Chunk], first_index: int) -> tuple[int, int] | None:
+def _second(ground: Ground, options: RequestOptions) -> Place | None:
+    """The fork point that branches share (R257), else the end of the system prompt."""
+    if ground.pinned is not None and options.pin is not None:
+        return _last_eligible(ground, (ground.pinned,), options.pin)
+    return (CacheRegion.SYSTEM, len(ground.head.system) - 1, 0) if len(ground.head.system) > 1 else None
+
+
+def _opening(ground: Ground, _options: RequestOptions) -> Place | None:
+    """The user context in the first request of a session, so that the next session of this project reads its instruction files."""
+    first = ground.head.context is not None and not ground.settled
+    return (CacheRegion.MESSAGES, 0, 0) if first else None
+
+
+def _earlier(ground: Ground, _options: RequestOptions) -> Place | None:
+    """Where the previous request had its last marker: a turn wider than the look-back is still read from there."""
+    return _last_eligible(ground, ground.settled, ground.count - len(ground.settled))
+
+
+def _own(ground: Ground, options: RequestOptions) -> Place | None:
+    """The end of this request; not for a throw-away tail (R256)."""
+    return None if options.skip_write else _last_eligible(ground, ground.pending, ground.count)
+
+
+SLOTS: tuple[tuple[str, Callable[[Ground, RequestOptions], Place | None]], ...] = (
+    ("end of the static system block", _shared),
+    ("end of the system prompt, or fork point", _second),
+    ("end of the user context", _opening),
+    ("end of the previous request", _earlier),
+    ("end of this request", _own),
+)
+
+_ORDER = {CacheRegion.TOOLS: 0, CacheRegion.SYSTEM: 1, CacheRegion.MESSAGES: 2}
+
+
+def _last_eligible(ground: Ground, chunks: Sequence[Chunk], first_index: int) -> Place | None:
     for offset in range(len(chunks) - 1, -1, -1):
         message = chunks[offset].message
-        if message is None:
+        # A turn-scoped message takes no marker (L43).
+        if message is None or message.clear_at or (ground.spares_system and message.role is Role.SYSTEM):
             continue
         for block in range(len(message.parts) - 1, -1, -1):
             if may_carry_marker(message.parts[block]):
-                return first_index + offset, block
+                return CacheRegion.MESSAGES, first_index + offset, block
     return None
 
 

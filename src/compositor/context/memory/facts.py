@@ -10,6 +10,11 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from compositor.types.memory import MemoryLevel
+
+from .excludes import is_excluded
+
+INDEX_NAME = "MEMORY.md"
 FILE_LIMIT = 4 * 1024 * 1024
 """Bytes. A larger instruction file is left out whole, never cut (project-conventions 1.1)."""
 
@@ -60,13 +65,31 @@ class Need(Struct, frozen=True, kw_only=True):
     limit: int = FILE_LIMIT
 
 
+class MemoryFolder(Struct, frozen=True, kw_only=True):
+    """A folder of notes with an index: `level` TEAM, AUTOMATIC or AGENT.
+
+    `is_kept`: the model is told how to keep notes there; `is_found`: the folder was there when the session opened.
+    """
+
+    path: str
+    level: MemoryLevel
+    is_kept: bool = False
+    is_found: bool = False
+
+    @property
+    def index(self) -> str:
+        return f"{self.path}/{INDEX_NAME}"
+
+
 class MemoryPlace(Struct, frozen=True, kw_only=True):
     """Where to look. All paths are absolute; `cwd`, `project_root`, `main_checkout` and `extra` have their links resolved.
 
     `managed` are the administrator's directories, `config_home` the user's (`~/.claude`) with `config_home_real` its resolved spelling.
     `project_root` is the root of the repository, or `cwd` outside one. In a linked git worktree `project_root` is the worktree and
     `main_checkout` the first checkout. `extra` are additional directories whose instruction files count. `sources` are the settings sources
-    in force, `excludes` globs over absolute paths, `approved` real paths of files and folders that may be imported from outside.
+    in force, `excludes` globs over absolute paths, `approved` and `refused` real paths of files and folders outside, for imports that were
+    asked for before. `managed_texts` are instructions of managed settings: where each stands, and its text. `folders` hold
+    notes of a team or of earlier sessions. `is_on` false reads no instruction file.
     """
 
     cwd: str
@@ -80,4 +103,12 @@ class MemoryPlace(Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ("user", "project", "local")
     excludes: tuple[str, ...] = ()
     approved: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
     reads_agents_md: bool = True
+    managed_texts: tuple[tuple[str, str], ...] = ()
+    folders: tuple[MemoryFolder, ...] = ()
+    is_on: bool = True
+
+    def excludes_path(self, path: str) -> bool:
+        """Whether a glob or a path among `excludes` names the absolute `path` (`claudeMdExcludes`, project-conventions 1.7)."""
+        return is_excluded(path, self.excludes, self.home)

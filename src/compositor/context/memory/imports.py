@@ -61,6 +61,11 @@ def is_allowed(path: str, base: str, place: MemoryPlace) -> bool:
     return is_markdown_name(path) and any(is_inside(path, root) for root in config_homes)
 
 
+def is_refused(path: str, place: MemoryPlace) -> bool:
+    """Whether the person has said no to this file, or to a folder above it, before (R138)."""
+    return any(is_inside(path, root) for root in place.refused)
+
+
 def is_inside(path: str, root: str) -> bool:
     """Whether the normalized `path` is `root` or lies below it."""
     return path == root or path.startswith(root if root.endswith("/") else f"{root}/")

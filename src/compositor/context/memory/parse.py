@@ -6,16 +6,18 @@ import and never cuts (R144).
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct
 
 from compositor.types.diagnostics import Diagnostic, Severity
 
 from .front_matter import parse_front_matter
+from .left_out import STEP
 from .markdown import ImportMark, Piece, read_markdown
 from .one_line import one_line
 from .text_form import decode_text
 
-STEP = "memory"
 LARGE = 40_000
 """Characters. A longer instruction file is loaded whole, with a notice (F20)."""
 MAX_IMPORTS = 1_000
@@ -36,6 +38,7 @@ class ParsedMemory(Struct, frozen=True, kw_only=True):
         return "".join(piece.text for piece in self.pieces)
 
 
+@lru_cache(maxsize=256)
 def parse_memory(path: str, data: bytes) -> ParsedMemory:
     """Parse the content of `path`. Total: every input gives a value."""
     plain = decode_text(data)
@@ -63,7 +66,7 @@ def parse_memory(path: str, data: bytes) -> ParsedMemory:
                 "large",
                 path,
                 None,
-                f"The file has {len(body):,} characters; it is loaded whole and is in every request.",
+                f"The file has {len(body):,} characters; it is loaded whole, whatever part of the window that takes.",
             )
         )
     imports: dict[str, ImportMark] = {}

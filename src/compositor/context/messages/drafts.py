@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from compositor.types.entries import AttachmentEntry, MarkerEntry, ProgressEntry, TranscriptEntry, UnknownEntry
+from compositor.types.entries import AssistantEntry, MarkerEntry, ProgressEntry, TranscriptEntry, UnknownEntry
 from compositor.types.messages import Part, Role
 from compositor.types.persistent import Ledger
 from compositor.types.provenance import Attribution, Lane, Lifetime, Omission, Source
@@ -20,8 +20,7 @@ from compositor.types.snapshot import Facts
 class Draft(Struct, frozen=True, kw_only=True):
     """A message that is still being worked on, made from one entry or from several that were merged.
 
-    `entry` is set until an attachment or internal entry has been expanded or filtered. `thinking` tells whether the thinking blocks
-    of this assistant message may be replayed.
+    `entry` is set for what a person or the model said, and for all else until it has been filtered or expanded.
     """
 
     role: Role
@@ -33,11 +32,13 @@ class Draft(Struct, frozen=True, kw_only=True):
 class RoundContext(Struct, frozen=True, kw_only=True):
     """What the steps of one round may look at: nothing of the settled past but these values.
 
-    `opens` is true while nothing stands in `messages` yet. `used_ids` are the call ids that went out before this round (L57). `view_digest` is the digest of everything before it (R423).
+    `opens` is true while nothing stands in `messages` yet, `after_system` when a system message stands right before. `tools` are the names that the request declares, `None` where nobody knows. `used_ids` are the call ids that went out before this round (L57). `view_digest` is the digest of everything before it (R423).
     """
 
     facts: Facts
     opens: bool
+    after_system: bool = False
+    tools: frozenset[str] | None = None
     used_ids: Ledger[str]
     view_digest: Callable[[], str]
 
@@ -68,7 +69,12 @@ def internal_kind(entry: TranscriptEntry) -> str | None:
     return _INTERNAL.get(type(entry))
 
 
+def is_unfinished(draft: Draft) -> bool:
+    """Whether this is an answer that did not end (R173)."""
+    return isinstance(draft.entry, AssistantEntry) and draft.entry.stop_reason is None
+
+
 def conversation(entry: TranscriptEntry) -> Attribution:
     """The attribution of what an entry says itself."""
-    lane = Lane.REMINDER if isinstance(entry, AttachmentEntry) else Lane.CONVERSATION
-    return Attribution(Source("entry", entry.uuid), lane, Lifetime.CONVERSATION, "part of the active conversation")
+    source = Source("entry", entry.uuid)
+    return Attribution(source, Lane.CONVERSATION, Lifetime.CONVERSATION, "part of the active conversation")

@@ -1,14 +1,27 @@
 """Lanes: how dynamic context is carried inside the conversation.
 
-Decides how each shape of attachment reads inside the reminder envelope (R362). A tag creates no authority (R357): what a message is
-follows from the entry it came from. First form: every attachment travels as a reminder inside a user message.
+Decides which lane a note takes (R219 to R229), how it reads there (R209 to R213), and that its lane is frozen once it was sent. A tag creates no
+authority (R357): what a message is follows from the entry it came from and from nothing that its text says. Only this file makes the
+content of system messages, and only out of kinds whose every word is the client's own (R228).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import assert_never
+
+from msgspec import Struct
+
 from compositor.context.prompt.envelope import REMINDER_CLOSING, REMINDER_OPENING, neutralize_text
-from compositor.types.attachments import Attachment, TextAttachment, UnknownAttachment
+from compositor.types.attachments import Attachment, QueuedInput, TextAttachment, UnknownAttachment
+from compositor.types.blocks import TextBlock
+from compositor.types.entries import AttachmentEntry
 from compositor.types.instructions import EnforcementPower, Instruction, InstructionClass, ModelAuthority, Region
+from compositor.types.messages import Part
+from compositor.types.origin import Origin
+from compositor.types.provenance import Attribution, Lane, Lifetime, Source
+from compositor.types.request import Chunk
+from compositor.types.snapshot import Facts, Latch
 
 NOTE_INSTRUCTION = Instruction(
     name="attachment.note",
@@ -20,17 +33,106 @@ NOTE_INSTRUCTION = Instruction(
     power=EnforcementPower.NONE,
     why_here="what changed: facts of this moment, at the tail",
 )
+SYSTEM_NOTE_INSTRUCTION = Instruction(
+    name="attachment.system_note",
+    kind=InstructionClass.MID_SYSTEM,
+    producer="context/messages/lanes.py",
+    region=Region.MESSAGES,
+    form="text in a system message behind the user message",
+    authority=ModelAuthority.OPERATOR,
+    power=EnforcementPower.NONE,
+    why_here="the client's own word on mode, date and budget, where model and platform take it (R219)",
+)
+
+# Kinds whose text is the client's own, with the lane they would like. All others may carry words of files, servers or people, and a
+# system message would lend those the weight of the operator (R220).
+KIND_LANES: Mapping[str, Lane] = {
+    "plan_mode": Lane.API_SYSTEM,
+    "plan_mode_exit": Lane.API_SYSTEM,
+    "auto_mode": Lane.API_SYSTEM,
+    "auto_mode_exit": Lane.API_SYSTEM,
+    "mode_change": Lane.API_SYSTEM,
+    "date_change": Lane.API_SYSTEM,
+    "token_usage": Lane.TURN_SYSTEM,
+    "budget": Lane.TURN_SYSTEM,
+}
+SYSTEM_LANES = (Lane.API_SYSTEM, Lane.TURN_SYSTEM)
+_NOTE_LANES = (Lane.REMINDER, *SYSTEM_LANES)
+
+
+class ChosenLane(Struct, frozen=True):
+    """A lane and a sentence fragment that says why (R229)."""
+
+    lane: Lane
+    why: str
 
 
 def render_attachment(attachment: Attachment) -> str | None:
-    """The text of an attachment inside its envelope; `None` for a kind that nobody here can render."""
+    """The bare text of an attachment; `None` for a kind that nobody here can render."""
     match attachment:
         case TextAttachment(text=text):
-            return reminder(text)
+            return text
+        case QueuedInput(text=text, origin=origin):
+            return text if origin is Origin.HUMAN else f"{_SPEAKERS[origin]} says:\n{text}"
         case UnknownAttachment():
             return None
+        case _:
+            assert_never(attachment)
+
+
+def choose_lane(entry: AttachmentEntry, facts: Facts) -> ChosenLane:
+    """The carrier of a note: as it was sent before, else by kind, model, platform and what the service has refused."""
+    attachment = entry.attachment
+    if isinstance(attachment, QueuedInput) and attachment.origin is Origin.HUMAN:
+        return ChosenLane(Lane.CONVERSATION, "a person said it")
+    frozen = facts.lanes.get(entry.uuid)
+    if frozen in _NOTE_LANES and (facts.system_role or frozen is Lane.REMINDER):
+        return ChosenLane(frozen, "as at its first send (R222)")
+    wished = Lane.REMINDER if isinstance(attachment, QueuedInput) else KIND_LANES.get(attachment.kind, Lane.REMINDER)
+    if wished is Lane.REMINDER:
+        return ChosenLane(Lane.REMINDER, f"{attachment.kind!r} may carry words that are not the client's")
+    if not facts.system_role:
+        return ChosenLane(Lane.REMINDER, "model or platform has no system role inside messages (L30)")
+    if Latch.SYSTEM_LANE in facts.latches:
+        return ChosenLane(Lane.REMINDER, "the service refused a system message in this session (R222)")
+    if wished is Lane.TURN_SYSTEM and (not facts.turn_scoped or Latch.TURN_SCOPE in facts.latches):
+        return ChosenLane(Lane.API_SYSTEM, "the client's own word; turn-scoped messages are not to be had (L38)")
+    return ChosenLane(wished, "the client's own word")
+
+
+def note_part(entry: AttachmentEntry, text: str, chosen: ChosenLane) -> Part:
+    """The note as it stands in its lane: in the envelope inside a user message, bare otherwise."""
+    origin = Attribution(Source("entry", entry.uuid), chosen.lane, Lifetime.CONVERSATION, chosen.why)
+    return Part(TextBlock(reminder(text) if chosen.lane is Lane.REMINDER else text), origin)
+
+
+def as_reminder(part: Part, why: str) -> Part:
+    """A note of the system lane as a reminder, for want of a place where a system message may stand."""
+    text = part.block.text if isinstance(part.block, TextBlock) else ""
+    origin = Attribution(part.origin.source, Lane.REMINDER, part.origin.lifetime, why)
+    return Part(TextBlock(reminder(text)), origin)
 
 
 def reminder(text: str) -> str:
     """Wrap `text` so that nothing inside it can close or reopen the wrapper."""
     return f"{REMINDER_OPENING}{neutralize_text(text)}{REMINDER_CLOSING}"
+
+
+def lanes_of(chunks: Iterable[Chunk]) -> dict[str, Lane]:
+    """Entry id to the lane that carries it in these messages: what the send journal records (R222, R424)."""
+    lanes: dict[str, Lane] = {}
+    for chunk in chunks:
+        for part in chunk.message.parts if chunk.message is not None else ():
+            for origin in (part.origin, *part.notes):
+                if origin.source.kind == "entry":
+                    lanes.setdefault(origin.source.name, origin.lane)
+    return lanes
+
+
+_SPEAKERS: Mapping[Origin, str] = {
+    Origin.CHANNEL: "A channel, not the user,",
+    Origin.PEER: "Another agent, not the user,",
+    Origin.TASK_NOTIFICATION: "A background task, not the user,",
+    Origin.OBSERVER: "An observer, not the user,",
+    Origin.UNCLASSIFIED: "Somebody unknown, not the user,",
+}

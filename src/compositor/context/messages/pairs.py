@@ -16,7 +16,7 @@ from compositor.types.blocks import ToolResultBlock, ToolUseBlock
 from compositor.types.messages import Part, Role
 from compositor.types.provenance import Attribution, Lane, Lifetime, Source
 
-from .drafts import Draft, Notes, RoundContext
+from .drafts import Draft, Notes, RoundContext, is_unfinished
 
 STEP = "pairs"
 INTERRUPTED = "The call was interrupted before it gave a result."
@@ -27,20 +27,41 @@ _ILLEGAL_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
 
 def repair_pairs(context: RoundContext, drafts: Sequence[Draft], notes: Notes) -> Sequence[Draft]:
     """Give every call one result, first thing in the next message; drop results that answer nothing. Renames illegal or repeated ids."""
-    opening = drafts[0] if drafts and drafts[0].role is Role.ASSISTANT else None
+    at = next(
+        (at for at, draft in enumerate(drafts) if draft.role is Role.ASSISTANT and not is_unfinished(draft)), None
+    )
+    opening = None if at is None else _without_twins(drafts[at], notes)
     calls = tuple(part.block for part in opening.parts if isinstance(part.block, ToolUseBlock)) if opening else ()
     if not calls and not any(_has_result(draft) for draft in drafts):
         return drafts
     names = _legal_ids(calls, context)
-    results, rest = _take_results(drafts[1:] if opening else drafts)
-    repaired: list[Draft] = []
+    results, rest = _take_results([draft for draft in drafts if at is None or draft is not drafts[at]])
+    repaired = rest[: at or 0]
     if opening is not None:
         repaired.append(_rename_calls(opening, names))
     if calls:
         repaired.append(_results_draft(calls, names, results, notes))
     _note_strays(results, notes)
-    repaired.extend(rest)
+    repaired.extend(rest[at or 0 :])
     return repaired
+
+
+def _without_twins(opening: Draft, notes: Notes) -> Draft:
+    """A call that stands twice with the same id, name and input was stored twice, not made twice (F03)."""
+    seen: set[tuple[str, str, bytes]] = set()
+    kept: list[Part] = []
+    for part in opening.parts:
+        block = part.block
+        if isinstance(block, ToolUseBlock):
+            key = (block.id, block.name, bytes(block.input))
+            if key in seen:
+                notes.leave_out(
+                    STEP, f"a copy of the call {block.id!r}", "it was stored twice (L57)", part.origin.source
+                )
+                continue
+            seen.add(key)
+        kept.append(part)
+    return opening if len(kept) == len(opening.parts) else msgspec.structs.replace(opening, parts=tuple(kept))
 
 
 def _has_result(draft: Draft) -> bool:
@@ -124,6 +145,8 @@ def _answer(call: ToolUseBlock, name: str, found: Part | None, notes: Notes) -> 
             Source("repair", STEP), Lane.CONVERSATION, Lifetime.CONVERSATION, "a call must be answered (L55)"
         )
         return Part(ToolResultBlock(name, INTERRUPTED, is_error=True), origin)
-    if name == call.id:
+    result = found.block
+    if not isinstance(result, ToolResultBlock) or (name == call.id and result.toolset_name == call.toolset_name):
         return found
-    return Part(msgspec.structs.replace(found.block, tool_use_id=name), found.origin)  # type: ignore[type-var]
+    # A member of a toolset is answered under the same toolset (L67).
+    return Part(msgspec.structs.replace(result, tool_use_id=name, toolset_name=call.toolset_name), found.origin)

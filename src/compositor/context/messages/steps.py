@@ -1,9 +1,11 @@
 """The steps from entries to wire messages, as an ordered tuple (R169).
 
 Decides their order. A step is a plain function over the drafts of one round (an assistant message and what follows it): it looks at nothing of
-the settled past but what `RoundContext` holds, and what it leaves out or repairs it says. Markers come later and elsewhere (R001).
+the settled past but what `RoundContext` holds, and what it leaves out or repairs it says. Run again over its own result, the whole gives
+that result (R178). Markers come later and elsewhere (R001).
 
-An unfinished answer is left out before pairs are repaired: nothing of it was ever dispatched (R014), so its calls need no results.
+An answer that did not end is taken out after pairs and fields, as R169 has it. Nothing of it was ever dispatched (R014), so the
+steps before do not look for results of its calls (`is_unfinished`).
 """
 
 from __future__ import annotations
@@ -18,9 +20,14 @@ from compositor.types.messages import Part, Role, WireMessage
 from compositor.types.provenance import Attribution, Lane, Lifetime, Source
 
 from .clean import clean_blocks
-from .drafts import Draft, Notes, RoundContext, Step, conversation, internal_kind
-from .lanes import render_attachment
+from .defuse import defuse_tags
+from .drafts import Draft, Notes, RoundContext, Step, conversation, internal_kind, is_unfinished
+from .lanes import SYSTEM_LANES, choose_lane, note_part, render_attachment
+from .legality.turns import TURN_SCOPED
 from .pairs import repair_pairs
+from .place import place_notes
+from .server_pairs import repair_server_pairs
+from .split import split_oversized
 
 
 def leave_out_internal(_context: RoundContext, drafts: Sequence[Draft], notes: Notes) -> Sequence[Draft]:
@@ -35,8 +42,8 @@ def leave_out_internal(_context: RoundContext, drafts: Sequence[Draft], notes: N
     return kept
 
 
-def expand_attachments(_context: RoundContext, drafts: Sequence[Draft], notes: Notes) -> Sequence[Draft]:
-    """Each attachment becomes zero or more messages (R171)."""
+def expand_attachments(context: RoundContext, drafts: Sequence[Draft], notes: Notes) -> Sequence[Draft]:
+    """Each attachment becomes zero or more messages, each in its lane (R171, R209)."""
     expanded: list[Draft] = []
     for draft in drafts:
         entry = draft.entry
@@ -44,12 +51,13 @@ def expand_attachments(_context: RoundContext, drafts: Sequence[Draft], notes: N
             expanded.append(draft)
             continue
         text = render_attachment(entry.attachment)
-        if text is None:
-            notes.leave_out(
-                "expand", f"an attachment of kind {entry.attachment.kind!r}", "its kind is unknown", draft.source
-            )
-        else:
-            expanded.append(msgspec.structs.replace(draft, parts=(Part(TextBlock(text), conversation(entry)),)))
+        if text is None or not text.strip():
+            reason = "its kind is unknown" if text is None else "it says nothing"
+            notes.leave_out("expand", f"an attachment of kind {entry.attachment.kind!r}", reason, draft.source)
+            continue
+        chosen = choose_lane(entry, context.facts)
+        role = Role.SYSTEM if chosen.lane in SYSTEM_LANES else Role.USER
+        expanded.append(Draft(role=role, parts=(note_part(entry, text, chosen),), source=draft.source))
     return expanded
 
 
@@ -57,7 +65,7 @@ def leave_out_unfinished(_context: RoundContext, drafts: Sequence[Draft], notes:
     """An answer without a stop reason must not be sent (R173)."""
     kept: list[Draft] = []
     for draft in drafts:
-        if isinstance(draft.entry, AssistantEntry) and draft.entry.stop_reason is None:
+        if is_unfinished(draft):
             notes.leave_out("unfinished", "an answer", "it did not end, nothing of it was carried out", draft.source)
         else:
             kept.append(draft)
@@ -65,12 +73,12 @@ def leave_out_unfinished(_context: RoundContext, drafts: Sequence[Draft], notes:
 
 
 def merge_roles(_context: RoundContext, drafts: Sequence[Draft], _notes: Notes) -> Sequence[Draft]:
-    """Neighbors of one role become one message, results first (L59, R174). Works inside the round, so never on what was sent."""
+    """Neighbors of one role become one message, results first (L59, R174, R218). Works inside the round, so never on what was sent."""
     if len(drafts) < 2:
         return drafts
     merged: list[Draft] = []
     for draft in drafts:
-        if merged and merged[-1].role is draft.role:
+        if merged and merged[-1].role is draft.role and _clear_at(merged[-1]) == _clear_at(draft):
             merged[-1] = msgspec.structs.replace(merged[-1], parts=_results_first(merged[-1].parts + draft.parts))
         else:
             merged.append(draft)
@@ -97,23 +105,37 @@ def open_with_user(context: RoundContext, drafts: Sequence[Draft], notes: Notes)
 STEPS: tuple[tuple[str, Step], ...] = (
     ("filter", leave_out_internal),
     ("expand", expand_attachments),
-    ("unfinished", leave_out_unfinished),
     ("pairs", repair_pairs),
+    ("server pairs", repair_server_pairs),
     ("clean", clean_blocks),
+    ("defuse", defuse_tags),
+    ("unfinished", leave_out_unfinished),
+    ("place", place_notes),
     ("merge", merge_roles),
+    ("split", split_oversized),
     ("opening", open_with_user),
 )
 
 
 def render_round(context: RoundContext, entries: Sequence[TranscriptEntry], notes: Notes) -> tuple[WireMessage, ...]:
-    """The wire messages of one round: at most one assistant message and one user message behind it."""
-    drafts: Sequence[Draft] = [_draft(entry) for entry in entries]
+    """The wire messages of one round: at most one assistant message, one user message behind it, then system messages."""
+    drafts = normalize(context, [as_draft(entry) for entry in entries], notes)
+    return tuple([WireMessage(draft.role, draft.parts, _clear_at(draft)) for draft in drafts])
+
+
+def normalize(context: RoundContext, drafts: Sequence[Draft], notes: Notes) -> Sequence[Draft]:
+    """All steps in their order. A second time over the result changes nothing and says nothing (R178)."""
     for _, step in STEPS:
         drafts = step(context, drafts, notes)
-    return tuple(WireMessage(draft.role, draft.parts) for draft in drafts)
+    return drafts
 
 
-def _draft(entry: TranscriptEntry) -> Draft:
+def _clear_at(draft: Draft) -> str | None:
+    is_turn_scoped = draft.role is Role.SYSTEM and draft.parts[0].origin.lane is Lane.TURN_SYSTEM
+    return TURN_SCOPED if is_turn_scoped else None
+
+
+def as_draft(entry: TranscriptEntry) -> Draft:
     source = Source("entry", entry.uuid)
     if not isinstance(entry, (UserEntry, AssistantEntry)):
         return Draft(role=Role.USER, parts=(), source=source, entry=entry)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from compositor.types.diagnostics import Diagnostic
+from compositor.types.diagnostics import Diagnostic, Severity
 from compositor.types.json import decode_json, raw_json
 from compositor.types.tools import ToolDefinition
 
@@ -48,7 +48,7 @@ def fit_definitions(tools: Iterable[ToolDefinition]) -> tuple[tuple[ToolDefiniti
             continue
         if result.notes:
             message = f"the input schema of tool {tool.name!r} was changed: {'; '.join(result.notes)} (L102)"
-            diagnostics.append(Diagnostic("tools.schema_changed", message, tool.name, step="tools.schema"))
+            diagnostics.append(Diagnostic("tools.schema_changed", message, tool.name, Severity.INFO, "tools.schema"))
         fitted.append(_with_schema(tool, result))
     return tuple(fitted), tuple(diagnostics)
 

@@ -7,14 +7,14 @@ file format. What it does not know goes through the unknown door with its raw by
 
 from __future__ import annotations
 
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, assert_never, get_args
 
 import msgspec
 from msgspec import Raw, Struct
 
 from compositor.context.wire.canonical import encode_json
 from compositor.errors import TranscriptFormatError
-from compositor.types.attachments import Attachment, TextAttachment, UnknownAttachment
+from compositor.types.attachments import Attachment, QueuedInput, TextAttachment, UnknownAttachment
 from compositor.types.blocks import ContentBlock, ParsedBlocks, parse_content
 from compositor.types.entries import (
     AssistantEntry,
@@ -25,7 +25,7 @@ from compositor.types.entries import (
     UserEntry,
 )
 from compositor.types.journal import OutcomeRecord, SendRecord, SentEntry
-from compositor.types.json import repair_raw
+from compositor.types.json import EMPTY_OBJECT, repair_raw
 from compositor.types.request import MarkerPlan, RequestOptions
 from compositor.types.snapshot import PrefixEvent
 
@@ -35,14 +35,19 @@ from .shapes import copy_fields
 
 
 class SessionHeader(Struct, frozen=True, kw_only=True):
-    """What a session says of itself. `cwd` is the project's real path, `time` ISO 8601 in UTC, `program` name/version."""
+    """What a session says of itself. `cwd` is the project's real path, `time` ISO 8601 in UTC, `program` name/version.
+
+    `forked_from` is the id of the session it began as a copy of, `imported_from` the path of another tool's transcript.
+    """
 
     session_id: str
     time: str
     cwd: str
     program: str = ""
     forked_from: str | None = None
+    imported_from: str | None = None
     version: int = shapes.VERSION
+    extra: Raw = EMPTY_OBJECT
 
 
 StoredEntry: TypeAlias = UserEntry | AssistantEntry | AttachmentEntry | MarkerEntry | UnknownEntry
@@ -73,7 +78,7 @@ def encode_record(record: Record) -> bytes:
     """
     if isinstance(record, UnknownEntry) and decode_line(bytes(record.raw)) == record:
         return bytes(repair_raw(record.raw)).strip() + b"\n"
-    line = _encode_shape(_to_line(record))
+    line = _with_extra(_encode_shape(_to_line(record)), record)
     try:
         msgspec.json.decode(line, type=Raw)
         line.decode()
@@ -106,6 +111,18 @@ def decode_with_notes(data: bytes, *, line: int = 0) -> Decoded:
     except RecursionError:
         return Decoded(Damaged(line, "nested too deeply"))
     return _from_line(shape, text, notes)
+
+
+def _with_extra(line: bytes, record: Record) -> bytes:
+    extra = bytes(repair_raw(getattr(record, "extra", EMPTY_OBJECT))).strip()
+    return line if extra == b"{}" else line[:-1] + b"," + extra[1:]
+
+
+def _extra(text: bytes, shape: Struct) -> Raw:
+    """The fields of a record that its shape does not have, as one JSON object."""
+    known = _FIELDS[type(shape)]
+    unknown = {name: owned(raw) for name, raw in (fields_of(text) or {}).items() if name not in known}
+    return Raw(encode_json(unknown)) if unknown else EMPTY_OBJECT
 
 
 def _to_line(record: Record) -> Struct:
@@ -151,16 +168,18 @@ def _to_line(record: Record) -> Struct:
 def _from_line(shape: shapes.Line, text: bytes, notes: tuple[str, ...]) -> Decoded:
     match shape:
         case shapes.SessionLine():
-            return Decoded(copy_fields(shape, SessionHeader, session_id=shape.id), notes)
+            header = copy_fields(shape, SessionHeader, session_id=shape.id, extra=_extra(text, shape))
+            return Decoded(header, notes)
         case shapes.UserLine():
             return _user(shape, text, notes)
         case shapes.AssistantLine():
             return _assistant(shape, text, notes)
         case shapes.AttachmentLine():
-            attachment = _decode_attachment(shape.attachment)
-            return Decoded(copy_fields(shape, AttachmentEntry, uuid=shape.id, attachment=attachment), notes)
+            given = {"attachment": _decode_attachment(shape.attachment), "extra": _extra(text, shape)}
+            return Decoded(copy_fields(shape, AttachmentEntry, uuid=shape.id, **given), notes)
         case shapes.MarkerLine():
-            return Decoded(copy_fields(shape, MarkerEntry, uuid=shape.id, detail=owned(shape.detail)), notes)
+            given = {"detail": owned(shape.detail), "extra": _extra(text, shape)}
+            return Decoded(copy_fields(shape, MarkerEntry, uuid=shape.id, **given), notes)
         case shapes.UnknownLine():
             unknown = copy_fields(shape, UnknownEntry, uuid=shape.id, type=shape.kind, raw=owned(shape.raw))
             return Decoded(unknown, notes)
@@ -178,7 +197,7 @@ def _user(shape: shapes.UserLine, text: bytes, notes: tuple[str, ...]) -> Decode
     parsed = _parse(shape.content)
     if parsed is None:
         return _odd_shape(text, "content is neither text nor a list of blocks", notes)
-    origin = Origin(shape.origin) if shape.origin in _ORIGINS else Origin.UNCLASSIFIED
+    origin = _origin(shape.origin)
     if origin.value != shape.origin:
         notes = (*notes, f"an unknown origin {shape.origin!r} is read as {origin.value!r}")
     entry = UserEntry(
@@ -188,15 +207,20 @@ def _user(shape: shapes.UserLine, text: bytes, notes: tuple[str, ...]) -> Decode
         content=parsed.blocks,
         origin=origin,
         is_meta=shape.meta,
+        extra=_extra(text, shape),
     )
     return Decoded(entry, notes + parsed.notes)
+
+
+def _origin(name: str) -> Origin:
+    return Origin(name) if name in _ORIGINS else Origin.UNCLASSIFIED
 
 
 def _assistant(shape: shapes.AssistantLine, text: bytes, notes: tuple[str, ...]) -> Decoded:
     parsed = _parse(shape.content)
     if parsed is None:
         return _odd_shape(text, "content is neither text nor a list of blocks", notes)
-    entry = copy_fields(shape, AssistantEntry, uuid=shape.id, content=parsed.blocks)
+    entry = copy_fields(shape, AssistantEntry, uuid=shape.id, content=parsed.blocks, extra=_extra(text, shape))
     return Decoded(entry, notes + parsed.notes)
 
 
@@ -271,6 +295,8 @@ def _encode_attachment(attachment: Attachment) -> bytes:
     match attachment:
         case TextAttachment():
             return _encode_shape(copy_fields(attachment, shapes.TextShape))
+        case QueuedInput():
+            return _encode_shape(copy_fields(attachment, shapes.QueuedShape))
         case UnknownAttachment():
             return _encode_shape(copy_fields(attachment, shapes.UnknownShape))
         case _:
@@ -284,6 +310,8 @@ def _decode_attachment(raw: Raw) -> Attachment:
         return UnknownAttachment(kind=text_field(fields_of(raw) or {}, "kind") or "?", raw=owned(raw))
     if isinstance(shape, shapes.TextShape):
         return copy_fields(shape, TextAttachment)
+    if isinstance(shape, shapes.QueuedShape):
+        return copy_fields(shape, QueuedInput, origin=_origin(shape.origin))
     return copy_fields(shape, UnknownAttachment, raw=owned(shape.raw))
 
 
@@ -302,6 +330,7 @@ def _present(raw: Raw) -> Raw | None:
 
 _RAW_OPTIONS = ("thinking", "tool_choice", "metadata", "context_management", "output_config")
 _ORIGINS = frozenset(origin.value for origin in Origin)
+_FIELDS = {shape: frozenset((*shape.__struct_fields__, "type")) for shape in get_args(shapes.Line)}
 _encode = msgspec.json.Encoder().encode
 _decode_shape = msgspec.json.Decoder(shapes.Line).decode
-_decode_attachment_shape = msgspec.json.Decoder(shapes.TextShape | shapes.UnknownShape).decode
+_decode_attachment_shape = msgspec.json.Decoder(shapes.TextShape | shapes.QueuedShape | shapes.UnknownShape).decode

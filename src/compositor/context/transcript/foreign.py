@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from compositor.types.attachments import UnknownAttachment
-from compositor.types.blocks import ToolUseBlock, parse_content
+from compositor.types.blocks import ContentBlock, ToolResultBlock, ToolUseBlock, parse_content
 from compositor.types.diagnostics import Diagnostic, Severity
 from compositor.types.entries import (
     AssistantEntry,
@@ -72,8 +72,6 @@ def load_foreign(lines: Iterable[bytes]) -> Transcript:
         main, side = told, []
     parents = _parents(records, {record.uuid for record in main})
     parents |= _parents(records, {record.uuid for record in told}, of=side)
-    for record in main:
-        diagnostics += _relink(record, parents)
     entries, main_notes = _entries(main, parents)
     sidechains, side_notes = _entries(side, parents)
     diagnostics += [_noted(note, lines) for note, lines in (main_notes | side_notes).items()]
@@ -97,7 +95,9 @@ def _read(lines: Iterable[bytes]) -> _Read:
             continue
         # A record without a time happened when the one before it did.
         time = text_field(fields, "timestamp") or time
-        parent, sidechain = text_field(fields, "parentUuid") or None, is_true(fields, "isSidechain")
+        # A compact boundary names what came before it in a field of its own.
+        parent = text_field(fields, "parentUuid") or text_field(fields, "logicalParentUuid") or None
+        sidechain = is_true(fields, "isSidechain")
         records.append(
             _Record(
                 line=number,
@@ -127,47 +127,6 @@ def _parents(records: list[_Record], kept: set[str], of: list[_Record] | None = 
             parent = stored[parent]
         nearest.setdefault(record.uuid, parent)
     return nearest
-
-
-def _relink(record: _Record, parents: dict[str, str | None]) -> list[Diagnostic]:
-    """Link what a compact boundary preserved behind its anchor, and what followed the anchor behind that (R153)."""
-    preserved = _preserved(record)
-    if preserved is None:
-        return []
-    anchor, named = preserved
-    chain = [uuid for uuid in named if uuid in parents]
-    if anchor not in parents or not chain or anchor in chain or record.uuid in chain:
-        message = "A compact boundary names preserved messages that cannot be linked; it is applied without them."
-        return [Diagnostic("transcript.preserved_missing", message, f"line {record.line}", step=STEP)]
-    parents.update({child: chain[-1] for child, parent in parents.items() if parent == anchor and child not in chain})
-    parents.update(zip(chain, [anchor, *chain], strict=False))
-    if len(chain) == len(named):
-        return []
-    message = f"{len(named) - len(chain)} of {len(named)} messages that a compact boundary preserved are missing."
-    return [Diagnostic("transcript.preserved_missing", message, f"line {record.line}", step=STEP)]
-
-
-def _preserved(record: _Record) -> tuple[str, list[str]] | None:
-    """The anchor and the preserved ids in order, of a boundary that names any."""
-    if record.type != "system" or "compactMetadata" not in record.fields:
-        return None
-    try:
-        metadata = msgspec.json.decode(record.fields["compactMetadata"], type=_CompactMetadata | None)
-    except msgspec.MsgspecError:
-        # It names something, in words that are not known: that cannot be linked, and is told like every such case.
-        return "", [""]
-    if metadata is None or metadata.preserved is None or not metadata.preserved.uuids:
-        return None
-    return metadata.preserved.anchor, list(metadata.preserved.uuids)
-
-
-class _Preserved(Struct, frozen=True):
-    anchor: str = msgspec.field(name="anchorUuid")
-    uuids: tuple[str, ...]
-
-
-class _CompactMetadata(Struct, frozen=True):
-    preserved: _Preserved | None = msgspec.field(default=None, name="preservedMessages")
 
 
 def _entries(
@@ -209,7 +168,7 @@ def _user(record: _Record, parent: str | None) -> _Converted:
         parent=parent,
         time=record.time,
         content=parsed.blocks,
-        origin=_origin(record.fields),
+        origin=_origin(record.fields, typed=not record.sidechain and not _has_results(parsed.blocks)),
         is_meta=is_true(record.fields, "isMeta"),
     )
     return _Converted(entry, parsed.notes)
@@ -269,11 +228,19 @@ def _unknown(record: _Record, parent: str | None) -> _Converted:
     return _Converted(entry, (f"a {record.type!r} record has an unknown shape; it is kept but not used",))
 
 
-def _origin(fields: Fields) -> Origin:
-    """Who spoke, where the record says so. Nothing but the stored field can set it (R355)."""
-    if "origin" not in fields:
-        return Origin.HUMAN
-    return _ORIGINS.get(text_field(_object(fields["origin"]), "kind") or "", Origin.UNCLASSIFIED)
+def _has_results(blocks: tuple[ContentBlock, ...]) -> bool:
+    return any(isinstance(block, ToolResultBlock) for block in blocks)
+
+
+def _origin(fields: Fields, *, typed: bool) -> Origin:
+    """Who spoke, where the record says so. Nothing but the stored fields can set it (R355).
+
+    A prompt without the field is a person's; results, notes of the client, summaries and prompts of subagents are nobody's.
+    """
+    if "origin" in fields:
+        return _ORIGINS.get(text_field(_object(fields["origin"]), "kind") or "", Origin.UNCLASSIFIED)
+    machine_made = is_true(fields, "isMeta") or is_true(fields, "isCompactSummary")
+    return Origin.HUMAN if typed and not machine_made else Origin.UNCLASSIFIED
 
 
 def _usage(message: Fields) -> tuple[Usage | None, tuple[str, ...]]:
@@ -332,4 +299,4 @@ def _info(code: str, message: str) -> Diagnostic:
 
 
 _SPOKEN = ("user", "assistant")
-_ORIGINS = {"human": Origin.HUMAN, "task-notification": Origin.TASK_NOTIFICATION}
+_ORIGINS = {origin.value.replace("_", "-"): origin for origin in Origin}

@@ -1,13 +1,14 @@
 """The logical message graph: which of a session's entries are the conversation, and in which order (R150, R156, R158).
 
-Decides the leaf, the walk along parent links, and how a message stored as several records becomes one again. Links that
-lead nowhere are bridged, cycles cut, both reported. Repairs no pairs and drops no block: that is `context/messages`.
+Decides the leaf and the walk along parent links, up to the last valid compact boundary. Links that lead nowhere are
+bridged, cycles cut, both reported. Repairs no pairs and drops no block: that is `context/messages`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
+import msgspec
 from msgspec import Struct
 
 from compositor.types.diagnostics import Diagnostic, Severity
@@ -19,10 +20,12 @@ from compositor.types.entries import (
     UserEntry,
 )
 
+from .boundary import UNLINKED, Boundary, valid_boundaries
 from .load import STEP
 from .rejoin import answers_of, rejoin
 
 _SPOKEN = (UserEntry, AssistantEntry)
+_SENDABLE = (*_SPOKEN, AttachmentEntry)
 
 
 class Branch(Struct, frozen=True):
@@ -38,6 +41,7 @@ class Path(Struct, frozen=True, kw_only=True):
 
     `tip` is the entry that the next one names as its parent, `None` in an empty session. `markers` lie on the way and are
     never sent (R168). `joined` names, for a message that was stored as several records, the record ids it is made of.
+    `summarized` counts the entries before the compact boundary that the path begins at (R152).
     """
 
     entries: tuple[TranscriptEntry, ...] = ()
@@ -45,6 +49,7 @@ class Path(Struct, frozen=True, kw_only=True):
     markers: tuple[MarkerEntry, ...] = ()
     branches: tuple[Branch, ...] = ()
     joined: dict[str, tuple[str, ...]] = {}
+    summarized: int = 0
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
@@ -63,19 +68,18 @@ def active_path(entries: Iterable[TranscriptEntry], leaf: str | None = None) -> 
     tip = leaf or (terminals[-1].tip if terminals else None)
     if tip is None:
         return Path(diagnostics=tuple(diagnostics))
-    chain, cut = _walk(graph, tip)
-    if cut is not None:
-        diagnostics.append(_warning("cycle", "The parent links form a cycle; it is cut here.", cut))
-    rejoined = rejoin(graph.nodes, graph.parents, chain)
-    branches, stray = _branches(graph, terminals, rejoined.used)
+    walk = _walk(graph, tip)
+    rejoined = rejoin(graph.nodes, graph.parents, walk.chain, walk.summarized)
+    beside = _branches(graph, terminals, rejoined.used | walk.summarized)
     ordered = rejoined.entries
     return Path(
         entries=tuple(entry for entry in ordered if isinstance(entry, UserEntry | AssistantEntry | AttachmentEntry)),
         tip=tip,
         markers=tuple(entry for entry in ordered if isinstance(entry, MarkerEntry)),
-        branches=branches,
+        branches=beside.branches,
         joined=rejoined.joined,
-        diagnostics=(*diagnostics, *_report(branches, stray)),
+        summarized=len(walk.summarized),
+        diagnostics=(*diagnostics, *_walk_report(walk), *_report(beside)),
     )
 
 
@@ -103,15 +107,15 @@ def _index(entries: Iterable[TranscriptEntry]) -> _Graph:
             repeated[entry.uuid] = repeated.get(entry.uuid, 0) + 1
         elif entry.uuid:
             nodes[entry.uuid] = entry
-    parents: dict[str, str | None] = {}
+    parents: dict[str, str | None] = {uuid: entry.parent for uuid, entry in nodes.items()}
     bridged: dict[str, str] = {}
-    before: str | None = None
-    for uuid, entry in nodes.items():
-        parents[uuid] = entry.parent
-        if entry.parent is not None and entry.parent not in nodes:
-            parents[uuid] = before
-            bridged[uuid] = entry.parent
-        before = uuid
+    if missing := set(parents.values()) - nodes.keys() - {None}:
+        before: str | None = None
+        for uuid, entry in nodes.items():
+            if entry.parent is not None and entry.parent in missing:
+                parents[uuid] = before
+                bridged[uuid] = entry.parent
+            before = uuid
     return _Graph(nodes, parents, (*_duplicate_report(repeated), *_bridge_report(bridged, parents)))
 
 
@@ -121,6 +125,8 @@ def _terminals(graph: _Graph) -> list[_Terminal]:
     ends = [uuid for uuid in graph.nodes if uuid not in named]
     # In a graph of cycles alone nothing is an end: then everything may be one.
     found = [_terminal(graph, uuid) for uuid in ends or graph.nodes]
+    if len(found) == 1:
+        return found
     place = {uuid: index for index, uuid in enumerate(graph.nodes)}
     return sorted(
         found,
@@ -150,24 +156,76 @@ def _terminal(graph: _Graph, end: str) -> _Terminal:
     return _Terminal(end, fallback or end, real=False)
 
 
-def _walk(graph: _Graph, tip: str) -> tuple[list[str], str | None]:
-    """Ids from the root to `tip`, and the entry at which a cycle was cut."""
+class _Walk(Struct, frozen=True, kw_only=True):
+    """Ids from the root, or the boundary, to the tip; `cycle` is the entry at which one was cut."""
+
+    chain: list[str]
+    cycle: str | None = None
+    boundary: Boundary | None = None
+    summarized: Set[str] = frozenset()
+
+
+def _walk(graph: _Graph, tip: str) -> _Walk:
+    boundaries = valid_boundaries(graph.nodes, graph.parents)
     chain: list[str] = []
     seen: set[str] = set()
     uuid: str | None = tip
     while uuid is not None and uuid not in seen:
-        seen.add(uuid)
         chain.append(uuid)
+        seen.add(uuid)
+        if uuid in boundaries:
+            break
         uuid = graph.parents[uuid]
     chain.reverse()
-    return chain, chain[0] if uuid is not None else None
+    boundary = boundaries.get(chain[0])
+    if boundary is None:
+        return _Walk(chain=chain, cycle=chain[0] if uuid is not None else None)
+    boundary = _on_chain(boundary, seen)
+    if boundary.preserved:
+        behind = chain.index(boundary.anchor) + 1
+        chain[behind:behind] = boundary.preserved
+    summarized = _summarized(graph, boundary.uuid, seen.union(boundary.preserved))
+    return _Walk(chain=chain, boundary=boundary, summarized=summarized)
 
 
-def _branches(graph: _Graph, terminals: Sequence[_Terminal], used: set[str]) -> tuple[tuple[Branch, ...], int]:
-    """The other lines, newest first, and the number of entries that hang in a cycle of their own."""
+def _on_chain(boundary: Boundary, chain: set[str]) -> Boundary:
+    """The boundary as far as this chain can apply it: its anchor must be on it, what it preserved must not."""
+    preserved = tuple(uuid for uuid in boundary.preserved if uuid not in chain)
+    if not preserved or boundary.anchor in chain:
+        return msgspec.structs.replace(boundary, preserved=preserved)
+    return msgspec.structs.replace(boundary, preserved=(), problem=UNLINKED)
+
+
+def _summarized(graph: _Graph, boundary: str, kept: set[str]) -> set[str]:
+    """What lies above the boundary on the stored links, with the results that belong to it, and was not preserved."""
+    above: dict[str, None] = {}
+    uuid = graph.parents[boundary]
+    while uuid is not None and uuid not in above and uuid != boundary:
+        above[uuid] = None
+        uuid = graph.parents[uuid]
+    # The common case, a session of one line: all that is not kept lies above.
+    if not above or len(above) + len(kept - above.keys()) == len(graph.nodes):
+        return above.keys() - kept
+    return rejoin(graph.nodes, graph.parents, list(reversed(above)), kept).used - kept
+
+
+class _Beside(Struct, frozen=True, kw_only=True):
+    """What is not on the path.
+
+    `branches` are the other lines, newest first, `hanging` entries that hang on either without being a line of their own,
+    `stray` entries in a cycle of their own.
+    """
+
+    branches: tuple[Branch, ...] = ()
+    hanging: int = 0
+    stray: int = 0
+
+
+def _branches(graph: _Graph, terminals: Sequence[_Terminal], used: Set[str]) -> _Beside:
     if len(used) == len(graph.nodes):
-        return (), 0
+        return _Beside()
     branches: list[Branch] = []
+    hanging = 0
     fork_of: dict[str, str | None] = {uuid: uuid for uuid in used}
     for terminal in reversed(terminals):
         above: list[str] = []
@@ -183,7 +241,9 @@ def _branches(graph: _Graph, terminals: Sequence[_Terminal], used: set[str]) -> 
         told = entry.uuid not in above or (bool(answers_of(entry)) and uuid is not None and uuid not in used)
         if not told and isinstance(entry, _SPOKEN):
             branches.append(Branch(entry.uuid, entry.time, fork))
-    return tuple(branches), len(graph.nodes) - len(fork_of)
+        else:
+            hanging += sum(isinstance(graph.nodes[one], _SENDABLE) for one in above)
+    return _Beside(branches=tuple(branches), hanging=hanging, stray=len(graph.nodes) - len(fork_of))
 
 
 def _duplicate_report(repeated: Mapping[str, int]) -> list[Diagnostic]:
@@ -206,8 +266,23 @@ def _bridge_report(bridged: Mapping[str, str], parents: Mapping[str, str | None]
     ]
 
 
-def _report(branches: Sequence[Branch], stray: int) -> list[Diagnostic]:
+def _walk_report(walk: _Walk) -> list[Diagnostic]:
     found = []
+    if walk.cycle is not None:
+        found.append(_warning("cycle", "The parent links form a cycle; it is cut here.", walk.cycle))
+    if walk.boundary is not None and walk.boundary.problem:
+        found.append(_warning("preserved_missing", walk.boundary.problem, walk.boundary.uuid))
+    if walk.summarized:
+        entries = (
+            "1 earlier entry stands" if len(walk.summarized) == 1 else f"{len(walk.summarized)} earlier entries stand"
+        )
+        found.append(_info("summarized", f"{entries} before the last compaction, behind its summary."))
+    return found
+
+
+def _report(beside: _Beside) -> list[Diagnostic]:
+    found = []
+    branches = beside.branches
     forks = sum(branch.fork is not None for branch in branches)
     if forks:
         other = "another branch" if forks == 1 else f"{forks} other branches"
@@ -215,8 +290,12 @@ def _report(branches: Sequence[Branch], stray: int) -> list[Diagnostic]:
     if len(branches) > forks:
         parts = "an earlier part" if len(branches) - forks == 1 else f"{len(branches) - forks} earlier parts"
         found.append(_info("earlier_parts", f"The file holds {parts} that the conversation is not linked to."))
-    if stray:
-        found.append(_warning("cycle", f"{stray} entries are linked in a cycle of their own and are left out.", ""))
+    if beside.hanging:
+        found.append(_info("beside", f"Notes or results that hang beside the path and are left out: {beside.hanging}."))
+    if beside.stray:
+        found.append(
+            _warning("cycle", f"{beside.stray} entries are linked in a cycle of their own and are left out.", "")
+        )
     return found
 
 

@@ -22,6 +22,7 @@ from compositor.types.snapshot import PrefixEvent
 from . import shapes
 from .codec import Damaged, JournalRecord, SessionHeader, decode_with_notes
 from .journal import Journal, build_journal
+from .raw import BLANK
 
 STEP = "transcript"
 
@@ -68,7 +69,7 @@ def detect_format(lines: Sequence[bytes]) -> TranscriptFormat | None:
     """Whose records these first lines are; `None` when nothing tells. A few dozen lines are enough."""
     for line in lines:
         try:
-            fields = msgspec.json.decode(line.strip(b" \t\r\n\0"), type=_Telltale)
+            fields = msgspec.json.decode(line.strip(BLANK), type=_Telltale)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue
         if fields.type == "session" and isinstance(fields.version, int):
@@ -91,11 +92,11 @@ def load_transcript(lines: Iterable[bytes]) -> Transcript:
     for number, line in enumerate(lines, start=1):
         decoded = decode_with_notes(line, line=number)
         record = decoded.record
-        diagnostics += [_note(note, number) for note in decoded.notes]
+        diagnostics += [note_of(note, number) for note in decoded.notes]
         if isinstance(record, Damaged):
             damaged.append(record)
         elif isinstance(record, SessionHeader):
-            _check_version(record, number)
+            check_version(record, number)
             header = header or record
         elif isinstance(record, SendRecord | OutcomeRecord | PrefixEvent):
             journal.append(record)
@@ -134,7 +135,8 @@ def split_torn(
     return tuple(damaged[:-1]), (note,)
 
 
-def _check_version(header: SessionHeader, line: int) -> None:
+def check_version(header: SessionHeader, line: int) -> None:
+    """Raises `TranscriptFormatError` when a later version wrote the session."""
     if header.version > shapes.VERSION:
         raise TranscriptFormatError(
             f"session {header.session_id!r} was written in format version {header.version}; "
@@ -145,7 +147,8 @@ def _check_version(header: SessionHeader, line: int) -> None:
         )
 
 
-def _note(note: str, line: int) -> Diagnostic:
+def note_of(note: str, line: int) -> Diagnostic:
+    """What was repaired or left out in a record."""
     return Diagnostic("transcript.record", f"In the record, {note}.", f"line {line}", step=STEP)
 
 

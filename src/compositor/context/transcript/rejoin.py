@@ -6,7 +6,7 @@ Decides which records make one message, and which results and attachments beside
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TypeVar
 
 from msgspec import Struct, structs
@@ -26,14 +26,20 @@ class Rejoined(Struct, frozen=True):
     used: set[str]
 
 
-def rejoin(nodes: Mapping[str, TranscriptEntry], parents: Mapping[str, str | None], chain: Sequence[str]) -> Rejoined:
+def rejoin(
+    nodes: Mapping[str, TranscriptEntry],
+    parents: Mapping[str, str | None],
+    chain: Sequence[str],
+    elsewhere: Set[str] = frozenset(),
+) -> Rejoined:
     """The entries of `chain`, every message in one piece, with the results that the walk missed behind it.
 
-    A client that stores each block of an answer on its own lets the results of parallel calls fork the chain.
+    A client that stores each block of an answer on its own lets the results of parallel calls fork the chain. `elsewhere`
+    are entries whose place is known already: they belong to no message of the chain.
     """
     used = set(chain)
     entries = [nodes[uuid] for uuid in chain]
-    children = _children_beside(nodes, parents, used)
+    children = _children_beside(nodes, parents, used | elsewhere)
     # What hangs behind a chosen leaf came after it.
     children.pop(chain[-1], None)
     messages = [entry.message_id for entry in entries if isinstance(entry, AssistantEntry)]
@@ -49,7 +55,7 @@ def rejoin(nodes: Mapping[str, TranscriptEntry], parents: Mapping[str, str | Non
         whole = _with_beside(stretch, first.message_id, children) if children else stretch
         used.update(entry.uuid for entry in whole)
         parts = [entry for entry in whole if isinstance(entry, AssistantEntry)]
-        message = _join(parts) if len(parts) > 1 else first
+        message = join_parts(parts) if len(parts) > 1 else first
         if len(parts) > 1:
             joined[message.uuid] = tuple(part.uuid for part in parts)
         ordered.append(message)
@@ -74,13 +80,13 @@ def _stretches(chain: Sequence[TranscriptEntry]) -> list[list[TranscriptEntry]]:
 
 
 def _children_beside(
-    nodes: Mapping[str, TranscriptEntry], parents: Mapping[str, str | None], on_chain: set[str]
+    nodes: Mapping[str, TranscriptEntry], parents: Mapping[str, str | None], placed: Set[str]
 ) -> dict[str, list[TranscriptEntry]]:
     children: dict[str, list[TranscriptEntry]] = defaultdict(list)
-    if len(on_chain) == len(nodes):
+    if len(placed) == len(nodes):
         return children
     for uuid, parent in parents.items():
-        if parent is not None and uuid not in on_chain:
+        if parent is not None and uuid not in placed:
             children[parent].append(nodes[uuid])
     return children
 
@@ -145,7 +151,7 @@ def _is_closed(
     return True
 
 
-def _join(parts: Sequence[AssistantEntry]) -> AssistantEntry:
+def join_parts(parts: Sequence[AssistantEntry]) -> AssistantEntry:
     """The message made of all its records; it keeps the id of the last one, which the next entry names as its parent."""
     return structs.replace(
         parts[-1],

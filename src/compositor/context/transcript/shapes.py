@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 from compositor.types.journal import SendOutcome
 from compositor.types.provenance import Lane, Lifetime
 from compositor.types.request import CacheRegion, Ttl
-from compositor.types.snapshot import EventName
+from compositor.types.snapshot import EventName, Latch
 from compositor.types.tools import Concurrency, ToolOrigin
 from compositor.types.usage import Usage
 
@@ -34,6 +34,7 @@ class SessionLine(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="se
     cwd: str
     program: str = ""
     forked_from: str | None = None
+    imported_from: str | None = None
 
 
 class UserLine(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="user"):
@@ -64,6 +65,13 @@ class TextShape(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field
     text: str
     path: str | None = None
     line: int | None = None
+    name: str = ""
+
+
+class QueuedShape(Struct, frozen=True, kw_only=True, tag_field="shape", tag="queued_input"):
+    kind: str
+    text: str
+    origin: str
 
 
 class UnknownShape(Struct, frozen=True, kw_only=True, tag_field="shape", tag="unknown"):
@@ -127,6 +135,8 @@ class OptionsShape(Struct, frozen=True, kw_only=True, omit_defaults=True):
     betas: tuple[str, ...] = ()
     caching: bool = True
     ttl: Ttl = Ttl.SHORT
+    skip_write: bool = False
+    pin: int | None = None
 
 
 class EventShape(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -147,6 +157,8 @@ class SendLine(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="send"
     options: OptionsShape
     profile: str
     events: tuple[EventShape, ...] = ()
+    latches: tuple[Latch, ...] = ()
+    refused_images: tuple[str, ...] = ()
     forecast_read: int | None = None
     forecast_written: int | None = None
 

@@ -26,7 +26,7 @@ _encoder = msgspec.json.Encoder(enc_hook=_unknown)
 encode_json = _encoder.encode
 """Encode one value as compact JSON. Lone surrogates must have been repaired at the edge."""
 
-OPENINGS: dict[Role, bytes] = {role: b'{"role":"%s","content":[' % role.value.encode() for role in Role}
+_OPENINGS: dict[Role, bytes] = {role: b'{"role":"%s","content":[' % role.value.encode() for role in Role}
 CLOSING = b"]}"
 
 
@@ -40,7 +40,7 @@ def encode_messages(messages: Sequence[WireMessage]) -> tuple[Chunk, ...]:
         blocks = lines[start:end]
         chunks.append(
             Chunk(
-                data=b"%b%b%b" % (OPENINGS[message.role], b",".join(blocks), CLOSING),
+                data=b"%b%b%b" % (opening(message), b",".join(blocks), CLOSING),
                 message=message,
                 sizes=tuple(map(len, blocks)),
             )
@@ -49,6 +49,13 @@ def encode_messages(messages: Sequence[WireMessage]) -> tuple[Chunk, ...]:
     if start != len(lines) - 1:
         raise ValueError("a block holds a line break outside a string; raw JSON must be on one line")
     return tuple(chunks)
+
+
+def opening(message: WireMessage) -> bytes:
+    """What stands before the first block of a message."""
+    if message.clear_at is None:
+        return _OPENINGS[message.role]
+    return b'{"role":"%b","clear_at":%b,"content":[' % (message.role.value.encode(), encode_json(message.clear_at))
 
 
 def encode_block(block: ContentBlock) -> bytes:

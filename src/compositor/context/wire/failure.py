@@ -22,13 +22,14 @@ class HTTPFailure(Struct, frozen=True, kw_only=True):
     """What a refused request came back with.
 
     `type` and `error_code` are the service's own words, `None` where the body is not its envelope (a gateway's page, say).
-    `retry_after` is in seconds. `should_retry` is the service's own advice.
+    `paths` are the places in the body that the service names. `retry_after` is in seconds. `should_retry` is the service's own advice.
     """
 
     status: int
     type: str | None
     message: str
     error_code: str | None = None
+    paths: tuple[str, ...] = ()
     request_id: str | None = None
     retry_after: float | None = None
     should_retry: bool | None = None
@@ -44,6 +45,7 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> HTTPFa
         type=error.type if error else None,
         message=_one_line(message) or f"status {status} without an explanation",
         error_code=error.details.error_code if error and error.details else None,
+        paths=error.details.paths if error and error.details else (),
         request_id=headers.get("request-id") or envelope.request_id,
         retry_after=retry_delay(headers),
         should_retry={"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower()),
@@ -68,6 +70,7 @@ def retry_delay(headers: Mapping[str, str]) -> float | None:
 
 class _Details(Struct, frozen=True):
     error_code: str | None = None
+    paths: tuple[str, ...] = ()
 
 
 class _Error(Struct, frozen=True):

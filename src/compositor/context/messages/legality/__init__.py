@@ -3,7 +3,7 @@
 Decides what the service would refuse. Never repairs: that is `messages/steps.py`.
 """
 
-from .fold import check_end, check_messages
+from .fold import check_end, check_images, check_messages
 from .head import check_head, check_regions, check_size
 from .options import thinking_kind
 from .rules import RULES, Violation, WireRule
@@ -20,6 +20,7 @@ __all__ = [
     "check_body",
     "check_end",
     "check_head",
+    "check_images",
     "check_messages",
     "check_regions",
     "check_size",

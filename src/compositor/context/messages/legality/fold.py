@@ -64,7 +64,7 @@ def check_end(
     if not credited and state.previous is Role.ASSISTANT:
         _check_prefill(walk, thinking)
     _check_manual_thinking(walk, thinking)
-    _check_images(walk)
+    walk.violations.extend(check_images(state, context))
     if tools is not None:
         _check_references(walk, tools)
     return tuple(walk.violations)
@@ -98,16 +98,17 @@ def _check_manual_thinking(walk: Walk, thinking: str | None) -> None:
         )
 
 
-def _check_images(walk: Walk) -> None:
-    window = walk.context.window
-    most = MAX_IMAGES_SMALL_WINDOW if window is not None and window <= SMALL_WINDOW else MAX_IMAGES
-    if walk.images > most:
-        walk.report("L143", "messages", f"{walk.images} images are above {most}")
-    if walk.images > MANY_IMAGES:
-        for path, side in walk.base.large:
-            walk.report(
-                "L141", path, f"{side} pixels on a side are above {MANY_SIDE}, with {walk.images} images in the request"
-            )
+def check_images(state: LegalityState, context: WireContext) -> tuple[Violation, ...]:
+    """What the images have to do with each other: their number, and their size when there are many."""
+    found: list[Violation] = []
+    most = MAX_IMAGES_SMALL_WINDOW if context.window is not None and context.window <= SMALL_WINDOW else MAX_IMAGES
+    if state.images > most:
+        found.append(Violation("L143", "messages", f"{state.images} images are above {most}"))
+    if state.images > MANY_IMAGES:
+        many = f"with {state.images} images in the request"
+        for path, side in state.large:
+            found.append(Violation("L141", path, f"{side} pixels on a side are above {MANY_SIDE}, {many}"))
+    return tuple(found)
 
 
 def _check_references(walk: Walk, tools: Collection[str]) -> None:

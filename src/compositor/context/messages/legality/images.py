@@ -44,6 +44,8 @@ def check_image(source: Mapping[str, Any], path: str, context: WireContext) -> I
         yield Violation("L142", place, f"{len(data)} characters of base64 are above {limit // MIB} MB")
     head = read_image_head(data)
     if head is None:
+        if not _is_image(data):
+            yield Violation("L144", place, "the data begins like no jpeg, png, gif or webp")
         return
     if max(head.width, head.height) > MAX_SIDE:
         yield Violation("L140", place, f"{head.width}x{head.height} pixels are above {MAX_SIDE} on a side")
@@ -62,6 +64,14 @@ def read_image_head(data: str) -> ImageHead | None:
         if found is not None:
             return found
     return None
+
+
+def _is_image(data: str) -> bool:
+    """Whether the first bytes are those of an image that is taken, however little else can be seen of it."""
+    head = _decode_start(data, _HEAD)
+    return head.startswith((b"\xff\xd8", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a")) or (
+        head[:4] == b"RIFF" and head[8:12] == b"WEBP"
+    )
 
 
 def _decode_start(data: str, size: int) -> bytes:

@@ -30,12 +30,8 @@ _SERVER_BLOCKS = frozenset({*SERVER_RESULTS, "mcp_tool_use"})
 
 
 class SettingMessage(WireMessage, frozen=True, kw_only=True):
-    """A message with fields beside its content. Only foreign bodies hold one: our own messages have none of them.
+    """A message of a foreign body, with fields that our own messages do not have. `marked` are the blocks with a cache marker."""
 
-    `marked` are the blocks with a cache marker.
-    """
-
-    clear_at: str | None = None
     output_config: Raw | None = None
     marked: tuple[int, ...] = ()
 

@@ -1,0 +1,1 @@
+"""Handlers of hooks: child processes and HTTP servers."""

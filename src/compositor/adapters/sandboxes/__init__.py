@@ -1,0 +1,1 @@
+"""Sandboxes of shell commands, one technology a file."""

@@ -1,0 +1,157 @@
+"""Bubblewrap: a shell command in namespaces of its own, with a read-only root, chosen writable folders and no network.
+
+Performs the probe and builds the command line from a plan and from what exists. Decides no border: that is `policy/sandbox.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from compositor.policy.sandbox import SandboxPlan
+
+from .proxy import FilteringProxy
+
+MAX_LOOKED_AT = 20_000
+"""Files that are compared with rules that hold wildcards; what lies beyond is not covered, and the state says so."""
+_SKIPPED = frozenset({".git", "node_modules", ".venv", "__pycache__"})
+_PROXY_PORT = 3128
+_BRIDGE = Path(__file__).with_name("bridge.py")
+
+
+class Probe(Struct, frozen=True):
+    """`program` is `None` where commands cannot be confined; `reason` says what runs them or why nothing can."""
+
+    program: str | None
+    reason: str
+
+
+def probe_bubblewrap(chosen: str | None = None) -> Probe:
+    """Start the program once: many machines have it and forbid it."""
+    program = chosen or shutil.which("bwrap")
+    if program is None or sys.platform != "linux":
+        return Probe(None, "bubblewrap is not installed")
+    try:
+        done = subprocess.run(  # noqa: S603  # the user's own program
+            [program, *_BASE, "--unshare-net", "true"], capture_output=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return Probe(None, f"bubblewrap cannot be run: {problem}")
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip()[:200]
+        return Probe(None, f"bubblewrap may not make namespaces here: {said}")
+    return Probe(program, f"bubblewrap at {program}")
+
+
+_BASE = (
+    "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent",
+    "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+)  # fmt: skip
+
+
+class BubblewrapSandbox:
+    """Confines the commands of one session. `temporary` is its private folder for `/tmp` and `TMPDIR`.
+
+    `outputs` is the folder into which the shell notes its directory; `is_hidden` says which existing files a wildcard rule covers.
+    """
+
+    def __init__(
+        self,
+        program: str,
+        plan: SandboxPlan,
+        *,
+        temporary: str,
+        outputs: str,
+        is_hidden: Callable[[str], bool] | None = None,
+    ) -> None:
+        self._program = program
+        self._plan = plan
+        self._temporary = temporary
+        self._outputs = outputs
+        self._is_hidden = is_hidden
+        self._made: list[str] = []
+        self._proxy = FilteringProxy(plan) if plan.domains else None
+
+    def confine(self, words: tuple[str, ...], cwd: str) -> tuple[str, ...]:
+        """The command line that runs `words` in `cwd` behind the borders of the plan."""
+        arguments = [self._program, *_BASE, "--bind", self._temporary, "/tmp"]  # noqa: S108  # inside it is private
+        for path in (*self._plan.writable, self._outputs):
+            if Path(path).exists():
+                arguments += ["--bind", path, path]
+        for path in self._plan.kept:
+            arguments += self._keep(path)
+        covered = tuple(dict.fromkeys(os.path.realpath(path) for path in (*self._plan.unreadable, *self._hidden())))
+        folders = [path for path in covered if Path(path).is_dir()]
+        for path in folders:
+            arguments += ["--tmpfs", path]
+        for path in covered:
+            arguments += ["--ro-bind", "/dev/null", path] if Path(path).is_file() else []
+        for path in self._plan.readable:
+            arguments += ["--ro-bind", path, path] if Path(path).exists() else []
+        for path in folders:
+            arguments += ["--remount-ro", path]
+        arguments += ["--unshare-net", "--setenv", "TMPDIR", "/tmp", "--chdir", cwd]  # noqa: S108
+        if self._proxy is not None:
+            arguments += self._reach_out(self._proxy)
+            words = (sys.executable, "-I", "-S", str(_BRIDGE), "/tmp/.proxy/socket", str(_PROXY_PORT), *words)  # noqa: S108
+        return (*arguments, "--", *words)
+
+    def close(self) -> None:
+        """End the proxy and take away the empty folders that stood in for what did not exist."""
+        if self._proxy is not None:
+            self._proxy.close()
+        for path in reversed(self._made):
+            try:
+                Path(path).rmdir()
+            except OSError:
+                continue
+        self._made.clear()
+
+    def _keep(self, path: str) -> list[str]:
+        """Read-only where it exists. Where it does not, an empty folder stands there, so that nothing can be put in its place."""
+        if Path(path).exists():
+            return ["--ro-bind", path, path] if self._is_writable(path) else []
+        parent = Path(path).parent
+        if (
+            not self._is_writable(path)
+            or not parent.is_dir()
+            or path.rsplit("/", 1)[-1] not in {".claude", ".mcp.json", "hooks"}
+        ):
+            return []
+        try:
+            Path(path).mkdir(mode=0o700)
+        except OSError:
+            return []
+        self._made.append(path)
+        return ["--ro-bind", path, path]
+
+    def _is_writable(self, path: str) -> bool:
+        return any(path == root or path.startswith(root.rstrip("/") + "/") for root in self._plan.writable)
+
+    def _hidden(self) -> Iterator[str]:
+        if self._is_hidden is None:
+            return
+        for at, path in enumerate(_files(root for root in self._plan.writable if Path(root).is_dir())):
+            if at >= MAX_LOOKED_AT:
+                return
+            if self._is_hidden(path):
+                yield path
+
+    def _reach_out(self, proxy: FilteringProxy) -> list[str]:
+        address = f"http://127.0.0.1:{_PROXY_PORT}"
+        names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+        variables = [part for name in names for part in ("--setenv", name, address)]
+        return ["--bind", proxy.start(), "/tmp/.proxy", *variables]  # noqa: S108  # inside it is private
+
+
+def _files(roots: Iterable[str]) -> Iterator[str]:
+    for root in roots:
+        for folder, folders, names in os.walk(root):
+            folders[:] = sorted(set(folders) - _SKIPPED)
+            yield from (f"{folder}/{name}" for name in sorted(names))

@@ -1,0 +1,98 @@
+"""A session begins or goes on: the stored head and the files that were seen, brought to the rules of `loop/resume.py`.
+
+Decides only the order: head, history behind it, and behind that what is new (R347). What each of them is, is decided there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from compositor.adapters.ids import UuidSource
+from compositor.adapters.modified import modified_times
+from compositor.config.contract import RunContract
+from compositor.config.options import request_facts, request_options
+from compositor.context.freshness.read_state import changed_notes, seen_files
+from compositor.context.prefix import Prefix, empty_prefix
+from compositor.context.transcript.history import History
+from compositor.errors import TranscriptFormatError
+from compositor.loop.offering import with_recorded_tools
+from compositor.loop.opening import Surroundings, plan_head, wire_context
+from compositor.loop.resume import (
+    Recorded,
+    choose_head,
+    latched_options,
+    model_switch,
+    news_entries,
+    proof_notes,
+    rebuild_prefix,
+    recorded_digest,
+    restore_history,
+)
+from compositor.loop.session import Conversation, Stamp, record
+from compositor.ports import Clock
+from compositor.types.diagnostics import Diagnostic
+from compositor.types.entries import TranscriptEntry
+from compositor.types.request import Head
+from compositor.types.snapshot import PrefixEvent
+
+from .heads import HeadStore
+
+
+class Begun(Struct, frozen=True, kw_only=True):
+    """The conversation that a session begins or goes on with. `events` and `news` are in it and not stored yet."""
+
+    conversation: Conversation
+    events: tuple[PrefixEvent, ...] = ()
+    news: tuple[TranscriptEntry, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def begin_session(
+    contract: RunContract, around: Surroundings, history: History | None, home: Path, clock: Clock
+) -> Begun:
+    """A new conversation, or that of `history` with its recorded head and what is new behind it."""
+    planned = plan_head(contract, around)
+    options = request_options(contract)
+    if history is None:
+        head = choose_head(planned, None, replays=True).head
+        return Begun(conversation=Conversation(prefix=_empty(contract, head, ()), options=options))
+    replays = contract.settings.compositor.resume_head == "replay"
+    choice = choose_head(planned, _recorded(history, home), replays=replays)
+    head = with_recorded_tools(choice.head, history.path.markers)
+    history = restore_history(history)
+    options, kept = latched_options(options, history)
+    events = (*choice.events, *model_switch(history, contract.model))
+    resumed = rebuild_prefix(_empty(contract, head, events), history)
+    proved, proof = proof_notes(resumed.proof, events)
+    prefix = msgspec.structs.replace(resumed.prefix, events=(*events, *proved))
+    ids = UuidSource()
+    seen = seen_files(history.path.entries, around.cwd)
+    changed = changed_notes(seen, modified_times(seen))
+    news = news_entries(planned, choice, history, lambda: Stamp(ids.new(), clock.now()), changed)
+    return Begun(
+        conversation=record(Conversation(prefix=prefix, options=options), news),
+        events=(*events, *proved),
+        news=news,
+        diagnostics=(*history.diagnostics, *choice.diagnostics, *kept, *proof),
+    )
+
+
+def _empty(contract: RunContract, head: Head, events: tuple[PrefixEvent, ...]) -> Prefix:
+    wire = wire_context(contract.profile, contract.platform, api_version=contract.api_version, betas=contract.betas)
+    return empty_prefix(head, request_facts(contract), wire, events)
+
+
+def _recorded(history: History, home: Path) -> Recorded | None:
+    """The recorded head, with the reason when it cannot be had; a head that is lost or damaged costs only itself."""
+    digest = recorded_digest(history)
+    if digest is None:
+        return None
+    try:
+        parts = HeadStore(home).get(digest)
+    except TranscriptFormatError as error:
+        return Recorded(digest=digest, problem=error.message)
+    problem = "" if parts is not None else f"the recorded head {digest[:12]} is not stored any more"
+    return Recorded(digest=digest, parts=parts, problem=problem)

@@ -1,0 +1,80 @@
+"""What is done to a stored session from outside a run: forking it, going back in it.
+
+Decides how a copy comes about: line by line, so that nothing of a record is lost, and visible only when it is whole. The
+source of a fork is never written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from compositor.adapters.home import open_private, private_folder, project_key, session_file, sync_folder
+from compositor.context.messages.human import is_human_prompt
+from compositor.context.transcript.codec import SessionHeader, encode_record
+from compositor.context.transcript.outline import Outline, Place, fill_path, outlined_path
+from compositor.context.transcript.rewind import plan_rewind, plan_undo, refuse_damaged
+from compositor.types.snapshot import PrefixEvent
+
+from .jsonl import JsonlSession
+from .reading import read_outline
+
+
+def fork_session(home: Path, source: Path, header: SessionHeader, *, at: str | None = None) -> Path:
+    """A session of its own that begins as a copy of `source` and goes on from entry `at`; the path of its file.
+
+    Raises `TranscriptError` for a damaged source and an unknown entry.
+    """
+    outline = read_outline(source)
+    refuse_damaged(outline)
+    event = None if at is None else plan_rewind(outline, at)
+    folder = private_folder(home, "sessions", project_key(header.cwd))
+    path = session_file(folder, header.session_id)
+    temporary = path.with_suffix(".copy")
+    with os.fdopen(open_private(temporary, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+        file.write(encode_record(header))
+        file.writelines(_lines(source))
+        if event is not None:
+            file.write(encode_record(event))
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.rename(path)
+    sync_folder(folder)
+    return path
+
+
+def rewind_session(home: Path, source: Path, *, to: str | None) -> PrefixEvent:
+    """Go back to entry `to`, or take the last turn back; the event that was recorded.
+
+    Raises `TranscriptError` for a damaged session, `SessionBusyError` while another process writes it.
+    """
+    outline = read_outline(source)
+    header = outline.header or SessionHeader(session_id=source.stem, time="", cwd="")
+    with JsonlSession.open(home, header) as session:
+        # Again, now that nobody else writes.
+        outline = read_outline(source)
+        event = _undo(outline, source) if to is None else plan_rewind(outline, to)
+        session.append([event])
+    return event
+
+
+def _undo(outline: Outline, source: Path) -> PrefixEvent:
+    with source.open("rb") as file:
+
+        def read(place: Place) -> bytes:
+            file.seek(place.offset)
+            return file.read(place.size)
+
+        return plan_undo(outline, fill_path(outlined_path(outline), outline, read), is_human_prompt)
+
+
+def _lines(source: Path) -> Iterator[bytes]:
+    """Every whole line but those that name the session itself."""
+    with source.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n") and not line.startswith(_HEADER):
+                yield line
+
+
+_HEADER = b'{"type":"session",'

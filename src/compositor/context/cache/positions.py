@@ -1,0 +1,203 @@
+"""Positions of a request: where the service can read or write its cache, with names that say what stands before them.
+
+Decides which positions matter to a forecast (the head's parts, the marked blocks, and the ends of earlier requests within the look-back) and
+how a prefix is named. Costs what is new: sums over settled messages are carried along in a `TokenTally`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import msgspec
+from msgspec import Struct
+
+from compositor.context.tokens import estimate_tokens
+from compositor.context.view import ViewState
+from compositor.types.persistent import Rope
+from compositor.types.request import CacheRegion, Chunk, Compiled, Head, RequestOptions, Ttl
+
+LOOK_BACK = 20
+"""Block positions that one breakpoint looks back over, itself included (wire page 4.2)."""
+
+
+class Boundary(Struct, frozen=True):
+    """The end of a request that was answered: `messages` and `blocks` count what stands in front of it behind the head's own."""
+
+    messages: int
+    blocks: int
+    view: ViewState
+
+
+class Position(Struct, frozen=True, kw_only=True):
+    """The end of one prefix.
+
+    `key` names its bytes and the settings they were rendered under; `ordinal` counts blocks from the start of the request, tools
+    included; `tokens` estimates everything up to here. `ttl` is set where a marker stands.
+    """
+
+    key: str
+    ordinal: int
+    tokens: int
+    what: str
+    ttl: Ttl | None = None
+
+
+class TokenTally(Struct, frozen=True, kw_only=True):
+    """Estimated tokens of the settled messages, cumulative: `sums[i]` counts messages 0 to i. `last` is the chunk that was counted last."""
+
+    sums: Rope[int] = Rope()
+    last: Chunk | None = None
+
+    def before(self, messages: int) -> int:
+        return self.sums[messages - 1] if messages else 0
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """A request and what is known of its messages without looking at them again.
+
+    `boundaries` and `view` are the prefix's own; `tally` must have been extended over `compiled.settled`. `scale` is the model's ratio of
+    reported to estimated tokens.
+    """
+
+    compiled: Compiled
+    boundaries: Rope[Boundary]
+    view: ViewState
+    tally: TokenTally
+    scale: float = 1.0
+
+
+def extend_tally(tally: TokenTally, settled: Rope[Chunk]) -> TokenTally:
+    """Count what settled since; from nothing when `settled` is another line of messages."""
+    counted = len(tally.sums)
+    if counted > len(settled) or (counted and settled[counted - 1] is not tally.last):
+        tally, counted = TokenTally(), 0
+    if counted == len(settled):
+        return tally
+    total = tally.before(counted)
+    sums: list[int] = []
+    fresh = settled.tail(len(settled) - counted)
+    for chunk in fresh:
+        total += estimate_tokens(chunk.data)
+        sums.append(total)
+    return TokenTally(sums=tally.sums.append_all(sums), last=fresh[-1])
+
+
+def request_positions(line: Line) -> tuple[Position, ...]:
+    """The positions of a request in order."""
+    compiled = line.compiled
+    marked = {(marker.region, marker.index): marker.ttl for marker in compiled.markers}
+    head = [
+        msgspec.structs.replace(position, ttl=marked.get(place), tokens=round(position.tokens * line.scale))
+        for place, position in _head_positions(compiled.head, _settings(compiled.options))
+    ]
+    start = head[-1] if head else Position(key="", ordinal=0, tokens=0, what="start")
+    return (*head, *_earlier_ends(line, start), *_own_end(line, start))
+
+
+def total_tokens(line: Line) -> int:
+    """The estimate for the whole request."""
+    head = line.compiled.head
+    fixed = _parts_of(head)[-1][1] + sum(_context_tokens(chunk.data) for chunk in _context(head))
+    return round(line.scale * (fixed + line.tally.before(len(line.compiled.settled)) + _tokens(line.compiled.pending)))
+
+
+def _earlier_ends(line: Line, start: Position) -> Iterator[Position]:
+    """Ends of answered requests that are within reach of a look-back or carry a marker."""
+    own = len(_context(line.compiled.head))
+    marks = _message_marks(line.compiled)
+    context = _settings(line.compiled.options)
+    for boundary in line.boundaries.tail(LOOK_BACK):
+        if not boundary.messages:
+            continue
+        index = own + boundary.messages - 1
+        yield Position(
+            key=_name(context, boundary.view.digest),
+            ordinal=start.ordinal + boundary.blocks,
+            tokens=start.tokens + round(line.scale * line.tally.before(boundary.messages)),
+            what=f"messages[{index}]",
+            ttl=marks.get(index),
+        )
+
+
+def _own_end(line: Line, start: Position) -> Iterator[Position]:
+    compiled = line.compiled
+    if not compiled.pending:
+        return
+    first = len(_context(compiled.head)) + len(compiled.settled)
+    marks = _message_marks(compiled)
+    blocks = line.boundaries[-1].blocks if len(line.boundaries) else 0
+    tokens = line.tally.before(len(compiled.settled)) + _tokens(compiled.pending)
+    yield Position(
+        key=_name(_settings(compiled.options), line.view.digest),
+        ordinal=start.ordinal + blocks + sum(len(chunk.sizes) for chunk in compiled.pending),
+        tokens=start.tokens + round(line.scale * tokens),
+        what=f"messages[{first + len(compiled.pending) - 1}]",
+        ttl=next((marks[index] for index in sorted(marks, reverse=True) if index >= first), None),
+    )
+
+
+def _message_marks(compiled: Compiled) -> dict[int, Ttl]:
+    return {marker.index: marker.ttl for marker in compiled.markers if marker.region is CacheRegion.MESSAGES}
+
+
+def _settings(options: RequestOptions) -> str:
+    """What else decides the rendered messages (wire page 4.7): model, speed, tool choice, thinking, effort."""
+    parts = (options.tool_choice, options.thinking, options.output_config)
+    raw = b"\0".join(b"" if part is None else bytes(part) for part in parts)
+    return f"{options.model}|{options.speed or 'standard'}|{hashlib.sha256(raw).hexdigest()[:16]}"
+
+
+def _name(settings: str, digest: str) -> str:
+    return f"{settings}|{digest}"
+
+
+@lru_cache(maxsize=32)
+def _head_parts(tools: tuple[bytes, ...], system: tuple[bytes, ...]) -> tuple[tuple[str, int], ...]:
+    """Digest and cumulative tokens after the tools and after each system block."""
+    state = hashlib.sha256(b"\0".join(tools))
+    tokens = sum(map(estimate_tokens, tools))
+    found = [(state.hexdigest(), tokens)]
+    for block in system:
+        state.update(b"\1" + block)
+        tokens += estimate_tokens(block)
+        found.append((state.hexdigest(), tokens))
+    return tuple(found)
+
+
+def _parts_of(head: Head) -> tuple[tuple[str, int], ...]:
+    return _head_parts(tuple(chunk.data for chunk in head.tools), tuple(chunk.data for chunk in head.system))
+
+
+def _head_positions(head: Head, settings: str) -> Iterator[tuple[tuple[CacheRegion, int], Position]]:
+    model, speed, _ = settings.split("|", 2)
+    parts = _parts_of(head)
+    ordinal = len(head.tools)
+    if head.tools:
+        digest, tokens = parts[0]
+        yield (
+            (CacheRegion.TOOLS, ordinal - 1),
+            Position(key=f"{model}|{digest}", ordinal=ordinal, tokens=tokens, what="tools"),
+        )
+    for index, (digest, tokens) in enumerate(parts[1:]):
+        ordinal += 1
+        key = f"{model}|{speed}|{digest}"
+        yield (CacheRegion.SYSTEM, index), Position(key=key, ordinal=ordinal, tokens=tokens, what=f"system[{index}]")
+    for chunk in _context(head):
+        ordinal += len(chunk.sizes)
+        key = _name(settings, f"head:{head.digest}")
+        tokens = parts[-1][1] + _context_tokens(chunk.data)
+        yield (CacheRegion.MESSAGES, 0), Position(key=key, ordinal=ordinal, tokens=tokens, what="messages[0]")
+
+
+def _context(head: Head) -> tuple[Chunk, ...]:
+    return () if head.context is None else (head.context,)
+
+
+def _tokens(chunks: Iterable[Chunk]) -> int:
+    return sum(estimate_tokens(chunk.data) for chunk in chunks)
+
+
+# The same user context stands in front of every request of a session.
+_context_tokens = lru_cache(maxsize=8)(estimate_tokens)

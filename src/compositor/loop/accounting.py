@@ -1,0 +1,130 @@
+"""The account of a session: what the cache should hold, what each request should cost, and what came of it.
+
+Decides nothing the cache parts do not decide; it keeps their values together from one request to the next. Times are seconds since 1970.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct
+
+from compositor.config.price import Price
+from compositor.context.cache.attribution import Attribution, attribute
+from compositor.context.cache.book import SECONDS, CacheBook
+from compositor.context.cache.forecast import Forecast, plan_forecast
+from compositor.context.cache.positions import Line, Position, TokenTally, extend_tally, request_positions, total_tokens
+from compositor.context.explain import first_difference
+from compositor.context.prefix import Prefix
+from compositor.context.tokens import calibrate
+from compositor.context.transcript.journal import Send
+from compositor.types.request import Compiled
+from compositor.types.usage import Usage
+
+DEFAULT_MINIMUM = 1024
+"""Tokens below which nothing is cached, where the model's own minimum is not known (wire page 4.3)."""
+
+
+class Tariff(Struct, frozen=True, kw_only=True):
+    """What a model's cache costs: `minimum` in tokens, `price` where one is published."""
+
+    minimum: int | None
+    price: Price | None
+
+    @property
+    def least(self) -> int:
+        return DEFAULT_MINIMUM if self.minimum is None else self.minimum
+
+
+class Account(Struct, frozen=True, kw_only=True):
+    """A value; the functions below give the next one. `sent_at` and `previous` belong to the last answered request.
+
+    `history` holds the sends of a resumed session until the first request, which knows the names of what they wrote.
+    """
+
+    tariff: Tariff
+    history: tuple[Send, ...] = ()
+    book: CacheBook = CacheBook()
+    tally: TokenTally = TokenTally()
+    scale: float = 1.0
+    sent_at: float | None = None
+    previous: Compiled | None = None
+
+
+def forecast_request(account: Account, prefix: Prefix, compiled: Compiled, now: float) -> tuple[Account, Forecast]:
+    """What `compiled` should do when it is sent at `now`. Costs what settled since the last forecast."""
+    tally = extend_tally(account.tally, compiled.settled)
+    line = Line(
+        compiled=compiled, boundaries=prefix.boundaries, view=prefix.tail.view, tally=tally, scale=account.scale
+    )
+    positions = request_positions(line)
+    account = _recall(account, positions, compiled)
+    forecast = plan_forecast(
+        account.book,
+        positions,
+        total=total_tokens(line),
+        minimum=account.tariff.least,
+        now=now,
+        price=account.tariff.price,
+    )
+    return msgspec.structs.replace(account, tally=tally), forecast
+
+
+class Sent(Struct, frozen=True):
+    """A request that went out at `at` (seconds since 1970), with what it should do."""
+
+    compiled: Compiled
+    forecast: Forecast
+    request_id: str
+    at: float
+
+
+def settle_answer(account: Account, prefix: Prefix, sent: Sent, usage: Usage | None) -> tuple[Account, Attribution]:
+    """The account behind the answer to `sent`, and what became of the forecast."""
+    compiled, forecast, now = sent.compiled, sent.forecast, sent.at
+    difference = first_difference(account.previous, compiled) if account.previous is not None else None
+    verdict = attribute(
+        forecast,
+        usage,
+        difference=difference,
+        events=prefix.events,
+        idle=None if account.sent_at is None else now - account.sent_at,
+        ttl_seconds=SECONDS[compiled.options.ttl],
+    )
+    reported = usage.total_input if usage is not None else 0
+    after = msgspec.structs.replace(
+        account,
+        book=account.book.after(forecast.positions, forecast.expected, minimum=account.tariff.least, now=now),
+        scale=calibrate(account.scale, forecast.total, reported),
+        sent_at=now,
+        previous=compiled,
+    )
+    return after, verdict
+
+
+def _recall(account: Account, positions: tuple[Position, ...], compiled: Compiled) -> Account:
+    """The account with what the resumed session's answered requests wrote, each counted from its own time.
+
+    An entry is known by the names of this request's positions, so that what another head or other settings wrote is not taken for ours.
+    """
+    ends = {position.key.rsplit("|", 1)[-1]: position for position in positions}
+    head = [
+        position for position in positions if position.ttl is not None and position.what.startswith(("tools", "system"))
+    ]
+    least = account.tariff.least
+    for send in account.history:
+        end = ends.get(send.record.view_digest)
+        if not send.settled or end is None or send.record.head_digest != compiled.head.digest:
+            continue
+        now = seconds(send.record.time)
+        written = [msgspec.structs.replace(position, ttl=send.record.options.ttl) for position in (*head, end)]
+        expected = account.book.expect(written, total=end.tokens, minimum=least, now=now)
+        book = account.book.after(written, expected, minimum=least, now=now)
+        account = msgspec.structs.replace(account, book=book, sent_at=now)
+    return msgspec.structs.replace(account, history=())
+
+
+def seconds(time: str) -> float:
+    """An ISO time as seconds since 1970."""
+    return datetime.fromisoformat(time).timestamp()

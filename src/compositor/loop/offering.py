@@ -1,0 +1,79 @@
+"""Tools that come while a session runs: how news of the servers becomes part of the conversation, and comes back on a resume.
+
+Decides what is recorded: a marker with the definitions as they were first sent, and a note for the model at the tail. What the news are is
+decided in `context/tools/deferral.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from compositor.config.contract import RunContract
+from compositor.config.platforms import Ability
+from compositor.context.head import compile_head
+from compositor.context.prefix import offer_tools
+from compositor.context.tools.deferral import AUTO_SHARE, Deferral, News, marker_detail, recorded_tools
+from compositor.types.entries import AttachmentEntry, MarkerEntry, TranscriptEntry
+from compositor.types.request import Head
+from compositor.types.servers import DEFERRED_TOOLS
+
+from .session import Conversation, Stamp
+
+SEARCH_TOOL: Final = "ToolSearch"
+
+
+def take_in(
+    conversation: Conversation, news: News, *, stamp: Callable[[], Stamp]
+) -> tuple[Conversation, tuple[TranscriptEntry, ...]]:
+    """The conversation with the new tools, and the entries that are still to be recorded behind it."""
+    prefix = conversation.prefix
+    if news.plain or news.deferred or news.omissions:
+        prefix = offer_tools(prefix, (*news.plain, *news.deferred), news.omissions)
+    entries: list[TranscriptEntry] = []
+    parent = prefix.leaf
+    if news.deferred:
+        mark = stamp()
+        entries.append(
+            MarkerEntry(
+                uuid=mark.uuid,
+                parent=parent,
+                time=mark.time,
+                subtype=DEFERRED_TOOLS,
+                detail=marker_detail(news.deferred),
+            )
+        )
+        parent = mark.uuid
+    for note in news.notes:
+        mark = stamp()
+        entries.append(AttachmentEntry(uuid=mark.uuid, parent=parent, time=mark.time, attachment=note))
+        parent = mark.uuid
+    return msgspec.structs.replace(conversation, prefix=prefix), tuple(entries)
+
+
+def with_recorded_tools(head: Head, markers: Iterable[TranscriptEntry]) -> Head:
+    """A stored head with the deferred tools of this session in place of whatever else was stored beside it (R243, R424)."""
+    own = tuple(tool for tool in head.parts.tools if not tool.definition.deferred)
+    tools = (*own, *recorded_tools(markers))
+    return head if tools == head.parts.tools else compile_head(replace(head.parts, tools=tools))
+
+
+def plan_deferral(contract: RunContract, wish: str | None) -> Deferral:
+    """Whether and from which size on tools of servers wait for a search (project-conventions 7.3).
+
+    `wish` is `ENABLE_TOOL_SEARCH`: true, false, auto or auto:N (percent of the window). Without it tools are deferred wherever model and
+    platform are known to take references; every profile is of a generation that does.
+    """
+    window = contract.window.tokens
+    asked = (wish or "").strip().lower()
+    knows = contract.profile.is_known and (asked == "true" or contract.platform.has(Ability.SERVER_TOOLS))
+    if asked == "false" or not knows or SEARCH_TOOL not in contract.tools:
+        return Deferral(share=math.inf, window=window)
+    if asked.startswith("auto"):
+        percent = asked.removeprefix("auto").removeprefix(":")
+        return Deferral(share=int(percent) / 100 if percent.isdecimal() else AUTO_SHARE, window=window)
+    return Deferral(window=window)

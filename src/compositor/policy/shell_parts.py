@@ -1,0 +1,328 @@
+"""Which simple commands a shell line runs, when all of it is understood; otherwise what is not.
+
+Decides by allow-lists of grammar nodes. Each command has to be read alike by the grammar and by the scanner of `words`, and no byte
+may lie outside of what was read. Lists, pipes, groups, `if`, `while`, `for`, substitutions, here-documents, redirections and
+harmless assignments are understood; whatever is not listed is not. Never decides a verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .words import Word, scan_word, scan_words
+from .wrappers import RESERVED, SCRIPT_SHELLS, WRAPPERS, check_state, is_harmless_variable, peel_wrappers
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_PARTS = 60
+
+
+class Part(Struct, frozen=True):
+    """One simple command that the line runs, without harmless assignments and known wrappers.
+
+    `wraps`: it runs another command that is not taken apart here, so only an exact rule can allow it. `open_ended`: further
+    operands come from its input (`xargs`).
+    """
+
+    words: tuple[Word, ...]
+    wraps: bool = False
+    open_ended: bool = False
+
+    @property
+    def is_literal(self) -> bool:
+        return not self.open_ended and all(word.literal for word in self.words)
+
+
+def read_parts(root: Node, raw: str) -> tuple[Part, ...] | str:
+    """Every command of the line, or one sentence about what is not understood."""
+    if root.has_error:
+        return "the command cannot be parsed"
+    if "\\\n" in raw and re.search(r"['#]|<<", raw):
+        return "a continued line holds a quote, a comment or a here-document"
+    try:
+        parts = tuple(_statement(root))
+        check_state([part.words for part in parts])
+    except ValueError as problem:
+        return str(problem)
+    if len(parts) > MAX_PARTS:
+        return f"the command holds more than {MAX_PARTS} commands"
+    return parts or ("the command is empty" if not raw else ())
+
+
+_GROUPS = frozenset({
+    "program", "list", "pipeline", "subshell", "compound_statement", "negated_command", "do_group", "if_statement",
+    "elif_clause", "else_clause", "while_statement",
+})  # fmt: skip
+_SIGNS = frozenset("&& || ; | |& & \n ( ) { } ! if then fi elif else while until do done for in".split(" "))
+_WORDS = frozenset({"word", "number", "string", "raw_string", "concatenation", "brace_expression"})
+_REPLACED = frozenset({
+    "command_substitution", "process_substitution", "simple_expansion", "expansion", "arithmetic_expansion",
+})  # fmt: skip
+_ARGUMENTS = _WORDS | _REPLACED | {"command_name"}
+_INPUTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_PLAIN_HEAD = re.compile(r"[A-Za-z0-9_./+\[:][A-Za-z0-9_./+@:-]*\Z")
+# Other forms evaluate their contents, assign, or read the value of a variable as a name.
+_EXPANSION = re.compile(r"\$\{#?[A-Za-z_][A-Za-z0-9_]*(?:(?::?[-+]|##?|%%?)[^$`\"'{}\\]*)?\}\Z")
+_ARITHMETIC = re.compile(r"\$\(\([0-9 +*/%()-]*\)\)\Z")
+_OPERATORS = frozenset({b"<", b">", b">>", b">|", b"&>", b"&>>", b">&", b"<&"})
+_HERE_MARK = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|'[A-Za-z_][A-Za-z0-9_]*'|\"[A-Za-z_][A-Za-z0-9_]*\")\Z")
+
+
+def _statement(node: Node) -> Iterator[Part]:
+    if node.type in _GROUPS:
+        yield from _group(node)
+    elif node.type == "comment":
+        return
+    elif node.type == "command":
+        yield from _command(node)
+    elif node.type == "test_command":
+        yield from _test(node)
+    elif node.type == "redirected_statement":
+        for child in node.children:
+            yield from _input(child) if child.type in _INPUTS else _statement(child)
+    elif node.type == "for_statement":
+        yield from _for(node)
+    elif node.type in {"variable_assignment", "variable_assignments", "declaration_command"}:
+        yield from _assignments(node)
+    else:
+        raise ValueError(f"the command holds a part that is not taken apart ({node.type.replace('_', ' ')})")
+
+
+def _group(node: Node) -> Iterator[Part]:
+    _check_gaps(node)
+    for child in node.children:
+        if child.is_named:
+            yield from _statement(child)
+        elif child.type not in _SIGNS:
+            raise ValueError(f"the command holds {child.type!r}, which is not taken apart")
+
+
+def _for(node: Node) -> Iterator[Part]:
+    _check_gaps(node)
+    name = node.child_by_field_name("variable")
+    if name is None or not is_harmless_variable(_text(name)):
+        raise ValueError("the loop sets a variable that programs may read")
+    for child in node.children:
+        if child.type in _WORDS | _REPLACED:
+            yield from _inside(child)
+        elif child.type == "do_group":
+            yield from _group(child)
+        elif child.is_named and child.type != "variable_name":
+            raise ValueError("the loop holds a part that is not taken apart")
+
+
+def _assignments(node: Node) -> Iterator[Part]:
+    """Assignments alone, or behind `export`: they set what later commands see."""
+    _check_gaps(node)
+    for child in [node] if node.type == "variable_assignment" else node.children:
+        if child.type == "variable_assignment":
+            yield from _assignment(child)
+        elif child.type != "export":
+            raise ValueError(f"the command declares variables in a way that is not taken apart ({_text(child)!r})")
+
+
+def _assignment(node: Node) -> Iterator[Part]:
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    if name is None or name.type != "variable_name" or not is_harmless_variable(_text(name)):
+        raise ValueError(f"the assignment {_text(node)!r} is not known to be harmless")
+    if value is not None and value.type not in _WORDS | _REPLACED:
+        raise ValueError(f"the value of {_text(name)!r} is not taken apart")
+    if value is not None:
+        yield from _inside(value)
+
+
+def _test(node: Node) -> Iterator[Part]:
+    masked = _masked(node)
+    words = scan_words(masked.decode())
+    if len(words) < 2 or words[0].raw != "[" or words[-1].raw != "]" or any(_has_sign(word) for word in words[1:-1]):
+        raise ValueError("the test is not taken apart")
+    yield from _inside(node)
+    first, *middle, last = _unmasked(words, node.text or b"", masked)
+    # The brackets stand for themselves; the grammar says so.
+    yield Part((replace(first, literal=True), *middle, replace(last, literal=True)))
+
+
+def _command(node: Node) -> Iterator[Part]:
+    masked = _masked(node)
+    text, base = bytearray(masked), node.start_byte
+    read: list[str] = []
+    assigned = 0
+    for child in node.children:
+        start, end = child.start_byte - base, child.end_byte - base
+        if child.type in _INPUTS:
+            yield from _input(child)
+            text[start:end] = b" " * (end - start)
+        elif child.type == "variable_assignment" and len(read) == assigned:
+            yield from _assignment(child)
+            assigned += 1
+            read.append(masked[start:end].decode())
+        elif child.type in _ARGUMENTS:
+            yield from _inside(child)
+            read.append(masked[start:end].decode())
+        else:
+            raise ValueError(f"the command holds a part that is not taken apart ({child.type.replace('_', ' ')})")
+    words = scan_words(text.decode())
+    if [word.raw for word in words] != read or len(read) == assigned:
+        raise ValueError("the words of the command can be read in two ways")
+    yield _part(_unmasked(words, node.text or b"", bytes(text))[assigned:])
+
+
+def _part(words: tuple[Word, ...]) -> Part:
+    """The command behind its wrappers, with a head that is plainly there."""
+    inner = peel_wrappers(words)
+    head = inner.words[0]
+    if not head.literal or head.raw != head.text or _PLAIN_HEAD.match(head.raw) is None:
+        raise ValueError(f"the command word {head.raw!r} is not plain")
+    if head.text in RESERVED:
+        raise ValueError(f"{head.text!r} changes what words mean")
+    part = Part(inner.words, open_ended=inner.open_ended)
+    name = head.text.rsplit("/", 1)[-1]
+    if name not in WRAPPERS or (name == "command" and not inner.wraps) or _runs_script(name, part):
+        return replace(part, wraps=inner.wraps)
+    if not part.is_literal:
+        raise ValueError(f"{head.text!r} runs a command that the shell makes up")
+    return replace(part, wraps=True)
+
+
+def _runs_script(name: str, part: Part) -> bool:
+    """`bash x.sh` runs a program like any other; `bash -c ...` is a command in a command."""
+    return name in SCRIPT_SHELLS and len(part.words) > 1 and part.is_literal and part.words[1].text[:1] not in "-+"
+
+
+def _input(node: Node) -> Iterator[Part]:
+    """A redirection: its target is judged as a path by the caller, what is substituted in it as a command here."""
+    if node.type == "herestring_redirect":
+        yield from _inside(node)
+    elif node.type == "heredoc_redirect":
+        yield from _here_document(node)
+    else:
+        _check_redirect(node)
+
+
+def _check_redirect(node: Node) -> None:
+    target = node.child_by_field_name("destination")
+    descriptor = node.child_by_field_name("descriptor")
+    if target is None or len(node.children_by_field_name("destination")) != 1:
+        raise ValueError("a redirection can be read in two ways")
+    start = (descriptor.end_byte if descriptor is not None else node.start_byte) - node.start_byte
+    operator = (node.text or b"")[start : target.start_byte - node.start_byte].strip(b" ")
+    word = scan_word(_text(target))
+    if operator not in _OPERATORS or target.end_byte != node.end_byte or word.raw != _text(target):
+        raise ValueError("a redirection can be read in two ways")
+    if descriptor is not None and not (descriptor.text or b"").isdigit():
+        raise ValueError("a redirection uses a descriptor with a name")
+    if not word.literal:
+        raise ValueError(f"the target {word.raw!r} of a redirection is replaced by the shell")
+
+
+def _here_document(node: Node) -> Iterator[Part]:
+    marks = [child for child in node.children if child.type == "heredoc_start"]
+    bodies = [child for child in node.children if child.type == "heredoc_body"]
+    ends = [child for child in node.children if child.type == "heredoc_end"]
+    if len(marks) != 1 or len(ends) != 1 or _HERE_MARK.match(_text(marks[0])) is None:
+        raise ValueError("a here-document can be read in two ways")
+    _check_here_end(marks[0], ends[0])
+    for child in node.children:
+        if child in bodies:
+            yield from _inside(child)
+        elif child.type in _INPUTS:
+            yield from _input(child)
+        elif child.is_named and child not in marks and child not in ends:
+            yield from _statement(child)
+        elif not child.is_named and child.type not in _SIGNS | {"<<"}:
+            raise ValueError("a here-document can be read in two ways")
+
+
+def _check_here_end(mark: Node, end: Node) -> None:
+    """The text ends at the first line that is the mark, as the shell has it."""
+    root = mark
+    while root.parent is not None:
+        root = root.parent
+    text, base = root.text or b"", root.start_byte
+    wanted = _text(mark).strip("'\"").encode()
+    at = text.find(b"\n", mark.end_byte - base)
+    while at >= 0 and text[at + 1 :].split(b"\n", 1)[0] != wanted:
+        at = text.find(b"\n", at + 1)
+    if at < 0 or at + 1 != end.start_byte - base:
+        raise ValueError("a here-document can be read in two ways")
+
+
+def _inside(node: Node) -> Iterator[Part]:
+    """The commands that are substituted somewhere in a word, and a check of everything else that is replaced there."""
+    if node.type in {"command_substitution", "process_substitution"}:
+        yield from _substitution(node)
+    elif node.type == "expansion":
+        if _EXPANSION.match(_text(node)) is None:
+            raise ValueError(f"the expansion {_text(node)!r} is not taken apart")
+    elif node.type == "arithmetic_expansion":
+        if _ARITHMETIC.match(_text(node)) is None:
+            raise ValueError("an arithmetic expression may run a command")
+    elif node.type in {"ansi_c_string", "translated_string"}:
+        raise ValueError(f"the word {_text(node)!r} is not taken apart")
+    else:
+        for child in node.children:
+            yield from _inside(child)
+
+
+def _substitution(node: Node) -> Iterator[Part]:
+    if "\\`" in _text(node):
+        raise ValueError("a substitution stands in a substitution")
+    _check_gaps(node)
+    for child in node.children:
+        if child.type == "file_redirect":
+            _check_redirect(child)
+        elif child.is_named:
+            yield from _statement(child)
+        elif child.type not in _SIGNS | {"$(", "`", "<(", ">("}:
+            raise ValueError(f"the command holds {child.type!r}, which is not taken apart")
+
+
+def _check_gaps(node: Node) -> None:
+    """Between the parts of a group stand blanks and line ends, and nothing else."""
+    text, at = node.text or b"", 0
+    for child in [*node.children, None]:
+        end = len(text) if child is None else child.start_byte - node.start_byte
+        # A list may end in line ends that the grammar counts to nothing.
+        if text[at:end].strip(b" \n"):
+            raise ValueError("the command holds more than its parse shows")
+        at = end if child is None else child.end_byte - node.start_byte
+
+
+def _masked(node: Node) -> bytes:
+    """The text of a command with `$___` in place of everything that the shell replaces: for the scanner one word is one word."""
+    text = bytearray(node.text or b"")
+    stack = list(node.children)
+    while stack:
+        child = stack.pop()
+        if child.type in _REPLACED:
+            start, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
+            text[start:end] = b"$" + b"_" * (end - start - 1)
+        elif child.type not in _INPUTS:
+            stack.extend(child.children)
+    return bytes(text)
+
+
+def _unmasked(words: tuple[Word, ...], original: bytes, masked: bytes) -> tuple[Word, ...]:
+    """The words with the text that was written, so that a rule and a person see what stands there."""
+    found: list[Word] = []
+    at = 0
+    for word in words:
+        at = masked.index(word.raw.encode(), at)
+        end = at + len(word.raw.encode())
+        found.append(replace(word, raw=original[at:end].decode()))
+        at = end
+    return tuple(found)
+
+
+def _has_sign(word: Word) -> bool:
+    return not word.literal and bool(set(word.raw) & set("|&;<>()"))
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")

@@ -1,0 +1,74 @@
+"""Asks the servers before each request what they offer, and remembers what the model was told of it.
+
+Decides nothing: what is news, and in which form it is told, is decided in `context/tools/deferral.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compositor.config.contract import RunContract
+from compositor.context.tools.deferral import Access, Deferral, News, plan_news, told_by
+from compositor.loop.offering import plan_deferral
+from compositor.loop.session import Conversation
+from compositor.ports import ToolSource
+from compositor.types.request import HeadTool
+from compositor.types.tools import ToolDefinition
+from compositor.types.verdicts import PermissionMode
+
+
+class Offering:
+    """One session's view of its servers. `told` are the tools that its head holds already; `access` says how far it is."""
+
+    def __init__(
+        self,
+        source: ToolSource,
+        deferral: Deferral,
+        *,
+        told: Sequence[HeadTool],
+        access: Access,
+        denied: Sequence[str],
+        mode: PermissionMode,
+    ) -> None:
+        self._source = source
+        self._deferral = deferral
+        self._told = told_by(told)
+        self._deferred = {tool.definition.name: tool.definition for tool in told if tool.definition.deferred}
+        self._access = access
+        self._denied = tuple(denied)
+        self._mode = mode
+
+    async def news(self) -> News:
+        """What the next request has to tell. From the first call on, the head takes no more tools."""
+        news = plan_news(
+            self._told,
+            await self._source.listings(),
+            self._deferral,
+            access=self._access,
+            denied=self._denied,
+            mode=self._mode,
+        )
+        self._told, self._access = news.told, Access.SENT
+        self._deferred.update({tool.definition.name: tool.definition for tool in news.deferred})
+        return news
+
+    def deferred(self) -> tuple[ToolDefinition, ...]:
+        """The tools that a search can find: what the request holds deferred, under the names that the model knows."""
+        return tuple(self._deferred.values())
+
+
+def make_offering(
+    source: ToolSource | None, contract: RunContract, conversation: Conversation, wish: str | None
+) -> Offering | None:
+    """The offering of an opened session; `None` without servers. `wish` is what `ENABLE_TOOL_SEARCH` says."""
+    if source is None:
+        return None
+    prefix = conversation.prefix
+    return Offering(
+        source,
+        plan_deferral(contract, wish),
+        told=prefix.head.parts.tools,
+        access=Access.SENT if len(prefix.settled) else Access.OPEN,
+        denied=[name for name, _ in contract.facts.denied],
+        mode=contract.policy.mode,
+    )

@@ -1,0 +1,287 @@
+"""Six real MCP servers, from PyPI and npm, one of them over HTTP and SSE: calls, errors, crash and return, changes, long results."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+from PIL import Image
+
+from compositor.adapters.mcp.servers import McpServers
+from compositor.adapters.mcp.transports import ServerSurroundings, log_path
+from compositor.context.tools.limits import RESULT_TOKENS, tokens_of
+from compositor.errors import ToolServerError
+from compositor.ports import ToolScope
+from compositor.types.blocks import ImageBlock
+from compositor.types.json import raw_json
+from compositor.types.servers import McpServer, ServerScope, ServerTransport
+from compositor.types.tools import OutcomeKind, ToolCall
+
+pytestmark = [pytest.mark.edges, pytest.mark.anyio]
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BIN = Path(sys.prefix, "bin")
+NODE = ROOT / ".venv" / "mcp-servers" / "node_modules" / ".bin"
+WAIT = 60.0
+
+
+def stdio(name, command, *args, **more):
+    return McpServer(
+        name=name,
+        scope=ServerScope.FLAG,
+        file="test",
+        transport=ServerTransport.STDIO,
+        command=str(command),
+        args=tuple(map(str, args)),
+        digest=name,
+        **more,
+    )
+
+
+def remote(name, url, transport=ServerTransport.HTTP):
+    return McpServer(name=name, scope=ServerScope.FLAG, file="test", transport=transport, url=url, digest=name)
+
+
+class Bench:
+    """Servers under test, and a place for what their results leave behind."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.scope = ToolScope(cwd=str(folder), roots=(str(folder),), output_dir=str(folder / "outputs"), env={})
+        self.servers: McpServers | None = None
+
+    @contextlib.asynccontextmanager
+    async def running(self, *servers, **more):
+        env = {**os.environ, "MCP_TIMEOUT": "60000"}
+        around = ServerSurroundings(roots=(str(self.folder),), home=str(self.folder / "home"), env=env)
+        self.servers = McpServers(servers, around, **more)
+        async with self.servers.running():
+            listings = await self.servers.listings(WAIT)
+            yield {listing.server: listing for listing in listings}
+
+    async def use(self, tool, **fields):
+        return await self.servers[tool].run(ToolCall(id="toolu_1", name=tool, input=raw_json(fields)), self.scope)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+@contextlib.contextmanager
+def everything_over(transport):
+    """The reference server as an HTTP service on a free port of this machine."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [NODE / "mcp-server-everything", transport],
+        env={**os.environ, "PORT": str(port)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        for _ in range(300):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+            time.sleep(0.1)
+        yield port, process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def children(command):
+    """Processes that this one started and whose command line holds `command`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            parent = int((entry / "stat").read_bytes().rpartition(b")")[2].split()[1])
+            if parent == os.getpid() and command.encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+@contextlib.contextmanager
+def website(folder):
+    """The files of a folder over HTTP on a free port of this machine."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", folder],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def make_repository(folder):
+    subprocess.run(["git", "init", "-q", folder], check=True)
+
+
+def content_of(path):
+    return Path(path).read_text()
+
+
+async def test_five_servers_start_side_by_side_and_answer(bench):
+    (bench.folder / "note.txt").write_text("hello\n")
+    make_repository(bench.folder)
+    servers = (
+        stdio("everything", NODE / "mcp-server-everything"),
+        stdio("filesystem", NODE / "mcp-server-filesystem", bench.folder),
+        stdio("memory", NODE / "mcp-server-memory", env={"MEMORY_FILE_PATH": str(bench.folder / "memory.json")}),
+        stdio("git", BIN / "mcp-server-git", "--repository", bench.folder),
+        stdio("time", BIN / "mcp-server-time"),
+        stdio("broken", bench.folder / "nothing-here"),
+    )
+    async with bench.running(*servers) as listings:
+        counts = {name: len(listing.tools) for name, listing in listings.items()}
+        assert counts == {"everything": 14, "filesystem": 14, "memory": 9, "git": 12, "time": 2, "broken": 0}
+        assert "No such file" in listings["broken"].problem
+        assert listings["everything"].instructions
+        assert len(listings["everything"].instructions.encode()) <= 2048
+        summed = await bench.use("mcp__everything__get-sum", a=2, b=40)
+        assert "42" in summed.content
+        read = await bench.use("mcp__filesystem__read_text_file", path=str(bench.folder / "note.txt"))
+        assert read.content == "hello\n"
+        status = await bench.use("mcp__git__git_status", repo_path=str(bench.folder))
+        assert "note.txt" in status.content
+        now = await bench.use("mcp__time__get_current_time", timezone="Asia/Tokyo")
+        assert json.loads(now.content)["timezone"] == "Asia/Tokyo"
+        made = await bench.use(
+            "mcp__memory__create_entities", entities=[{"name": "a", "entityType": "b", "observations": []}]
+        )
+        assert made.kind is OutcomeKind.DONE
+        assert len(children("mcp-server")) == 5
+    assert not children("mcp-server")
+    assert log_path(str(bench.folder / "home"), "everything").is_file()
+
+
+async def test_an_error_of_a_tool_is_an_outcome(bench):
+    async with bench.running(stdio("time", BIN / "mcp-server-time")):
+        outcome = await bench.use("mcp__time__get_current_time", timezone="Atlantis/City")
+        assert outcome.kind is OutcomeKind.FAILED
+        assert "Atlantis/City" in outcome.content
+
+
+async def test_fetch_reads_a_page(bench):
+    (bench.folder / "index.html").write_text("<html><body><h1>Title</h1><p>Some text.</p></body></html>")
+    (bench.folder / "robots.txt").write_text("User-agent: *\nAllow: /\n")
+    with website(bench.folder) as address:
+        async with bench.running(stdio("fetch", BIN / "mcp-server-fetch", "--allow-private-ips")):
+            outcome = await bench.use("mcp__fetch__fetch", url=f"{address}/index.html")
+            assert "Some text." in outcome.content
+
+
+async def test_a_killed_server_costs_one_call_and_comes_back_the_same(bench):
+    async with bench.running(stdio("everything", NODE / "mcp-server-everything")) as before:
+        (pid,) = children("mcp-server-everything")
+        os.kill(pid, signal.SIGKILL)
+        lost = await bench.use("mcp__everything__echo", message="x")
+        assert lost.kind is OutcomeKind.FAILED
+        assert "'everything' is not available" in lost.content
+        back = await bench.use("mcp__everything__echo", message="again")
+        assert back.content == "Echo: again"
+        (after,) = await bench.servers.listings()
+        assert after.tools == before["everything"].tools
+
+
+@pytest.mark.parametrize(
+    ("word", "transport", "path"),
+    [("streamableHttp", ServerTransport.HTTP, "mcp"), ("sse", ServerTransport.SSE, "sse")],
+)
+async def test_a_server_over_http(bench, word, transport, path):
+    with everything_over(word) as (port, process):
+        async with bench.running(remote("web", f"http://127.0.0.1:{port}/{path}", transport)) as listings:
+            assert len(listings["web"].tools) >= 13, listings["web"].problem
+            outcome = await bench.use("mcp__web__echo", message="over the wire")
+            assert outcome.content == "Echo: over the wire"
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            lost = await bench.use("mcp__web__echo", message="x")
+            assert lost.kind is OutcomeKind.FAILED
+
+
+async def test_an_image_is_shown(bench):
+    Image.new("RGB", (3, 2), "red").save(bench.folder / "red.png")
+    async with bench.running(stdio("filesystem", NODE / "mcp-server-filesystem", bench.folder)):
+        outcome = await bench.use("mcp__filesystem__read_media_file", path=str(bench.folder / "red.png"))
+        assert [type(block) for block in outcome.content] == [ImageBlock]
+
+
+async def test_resources_can_be_listed_and_read(bench):
+    async with bench.running(stdio("everything", NODE / "mcp-server-everything")):
+        resources = await bench.servers.resources("everything")
+        assert resources
+        text = await bench.servers.read("everything", resources[0].uri, bench.scope.output_dir)
+        assert resources[0].uri in text
+        with pytest.raises(ToolServerError, match="no MCP server 'nowhere'"):
+            await bench.servers.read("nowhere", "demo://x", bench.scope.output_dir)
+
+
+async def test_prompts_are_commands(bench):
+    async with bench.running(stdio("everything", NODE / "mcp-server-everything")):
+        prompts = {prompt.name: prompt for prompt in bench.servers.prompts()}
+        assert prompts["args-prompt"].arguments == ("city", "state")
+        text = await bench.servers.prompt("everything", "args-prompt", ["Paris", "Texas"])
+        assert "Paris, Texas" in text
+
+
+async def test_a_result_above_the_limit_is_kept_in_a_file(bench):
+    line = "measured value 12345 of a long table\n"
+    whole = line * 6_000
+    (bench.folder / "long.txt").write_text(whole)
+    assert tokens_of(whole) > RESULT_TOKENS
+    async with bench.running(stdio("filesystem", NODE / "mcp-server-filesystem", bench.folder)):
+        outcome = await bench.use("mcp__filesystem__read_text_file", path=str(bench.folder / "long.txt"))
+    assert outcome.kind is OutcomeKind.DONE
+    assert tokens_of(outcome.content) < 2_500
+    path = json.loads(bytes(outcome.structured))["persistedOutputPath"]
+    assert content_of(path) == whole
+    assert f"of {len(whole):,} characters are left out here" in outcome.content
+
+
+async def test_a_call_that_is_cancelled_leaves_the_server_usable(bench):
+    async with bench.running(stdio("everything", NODE / "mcp-server-everything")):
+        with anyio.move_on_after(0.5) as scope:
+            await bench.use("mcp__everything__trigger-long-running-operation", duration=30, steps=30)
+        assert scope.cancelled_caught
+        outcome = await bench.use("mcp__everything__echo", message="still here")
+        assert outcome.content == "Echo: still here"
+
+
+async def test_a_call_has_a_time_limit(bench):
+    async with bench.running(stdio("everything", NODE / "mcp-server-everything", timeout=0.5)):
+        outcome = await bench.use("mcp__everything__trigger-long-running-operation", duration=20, steps=20)
+        assert outcome.kind is OutcomeKind.FAILED
+        assert "longer than 0.5 s" in outcome.content
+
+
+async def test_a_changed_list_is_noticed(bench):
+    server = ROOT / "tests" / "adapters" / "mcp" / "server.py"
+    names = bench.folder / "tools.json"
+    names.write_text('["echo"]')
+    async with bench.running(stdio("small", sys.executable, server, names)):
+        names.write_text('["echo", "later"]')
+        await bench.use("mcp__small__echo", text="x")
+        for _ in range(100):
+            (listing,) = await bench.servers.listings()
+            if len(listing.tools) == 2:
+                break
+            await anyio.sleep(0.05)
+        assert [tool.wire for tool in listing.tools] == ["mcp__small__echo", "mcp__small__later"]
+        assert (await bench.use("mcp__small__later", text="y")).content == "later: y"

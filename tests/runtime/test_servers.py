@@ -1,0 +1,237 @@
+"""A session with MCP servers: deferral, search, loss and return of a server, and a prefix that none of it moves."""
+
+import itertools
+import json
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from compositor.adapters.providers.anthropic import AnthropicTransport
+from compositor.adapters.providers.credentials import Endpoint
+from compositor.adapters.sessions.reading import read_transcript
+from compositor.config.flags import Flags
+from compositor.context.view import view_bytes
+from compositor.emulator.core import Emulator
+from compositor.emulator.script import parse_script
+from compositor.emulator.transport import EmulatorTransport
+from compositor.loop.effects import EndReason
+from compositor.runtime.events import CallEnded, RequestStarted
+from compositor.types.entries import AttachmentEntry, MarkerEntry
+from compositor.types.tools import OutcomeKind
+from compositor.wiring import Opening, build_agent, open_session, session_services
+
+pytestmark = pytest.mark.anyio
+
+ENDPOINT = Endpoint(url="http://emulator.invalid/v1/messages")
+SERVER = Path(__file__).resolve().parent.parent / "adapters" / "mcp" / "server.py"
+
+
+class Yes:
+    async def ask(self, permission):
+        return True
+
+
+class Session:
+    """Turns of one session on one project, against a scripted model and one real server process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project = folder / "project"
+        self.project.mkdir()
+        self.list = folder / "tools.json"
+        self.offer("echo", "fail", "crash", "long")
+        self.environ = {
+            "HOME": str(folder / "home"),
+            "COMPOSITOR_HOME": str(folder / "state"),
+            "PATH": "/usr/bin:/bin",
+            "MCP_CONNECTION_NONBLOCKING": "0",
+        }
+        self.events = []
+        self.session_id = None
+
+    def offer(self, *names):
+        self.list.write_text(json.dumps(names))
+
+    async def run(self, script, prompt="go", **flags):
+        entry = {"command": sys.executable, "args": [str(SERVER), str(self.list)]}
+        config = json.dumps({"mcpServers": {"my server": entry}})
+        opening = Opening(
+            flags=Flags(mcp_config=(config,), **flags),
+            project=str(self.project),
+            environ=self.environ,
+            resume=self.session_id,
+            interactive=True,
+        )
+        opened = open_session(opening)
+        self.session_id = opened.header.session_id
+        self.emulator = Emulator(parse_script(script))
+        async with (
+            AnthropicTransport(ENDPOINT, transport=EmulatorTransport(self.emulator)) as transport,
+            session_services(opened) as services,
+        ):
+            agent, store = build_agent(
+                opened, transport=transport, watch=self.events.append, asker=Yes(), services=services
+            )
+            with store:
+                self.path = Path(store.path)
+                return await agent.submit(prompt)
+
+    def bodies(self):
+        return [msgspec.json.decode(recorded.request.body) for recorded in self.emulator.requests]
+
+    def compiled(self):
+        return [event.compiled for event in self.events if isinstance(event, RequestStarted)]
+
+    def outcomes(self):
+        return [event.outcome for event in self.events if isinstance(event, CallEnded)]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return Session(tmp_path)
+
+
+SEARCH = """
+turns:
+  - {do: [{call: {tool: ToolSearch, input: {query: "echo text"}}}]}
+  - {do: [{call: {tool: mcp__my_server__echo, input: {text: hello}}}]}
+  - {when: {result_contains: "echo: hello"}, say: Done.}
+"""
+
+
+@pytest.mark.req("R241", "R242", "R243", "R244")
+async def test_a_search_makes_a_deferred_tool_usable_and_moves_nothing(session):
+    result = await session.run(SEARCH)
+    assert result.reason is EndReason.COMPLETED, result.detail
+    first, second, third = session.bodies()
+    served = [tool for tool in first["tools"] if tool["name"].startswith("mcp__")]
+    assert [tool["name"] for tool in served] == [
+        f"mcp__my_server__{name}" for name in ("crash", "echo", "fail", "long")
+    ]
+    assert all(tool["defer_loading"] is True for tool in served)
+    assert first["tools"] == second["tools"] == third["tools"]
+    # One line each, and what the server says about itself; nothing of the schemas.
+    told = "".join(block["text"] for block in first["messages"][-1]["content"] if block["type"] == "text")
+    assert "mcp__my_server__echo: Does echo" in told
+    assert "Call echo first." in told
+    assert second["messages"][-1]["content"][0]["content"][0] == {
+        "type": "tool_reference",
+        "tool_name": "mcp__my_server__echo",
+    }
+    views = [view_bytes(compiled) for compiled in session.compiled()]
+    assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(views))
+
+
+@pytest.mark.req("R247", "R424")
+async def test_a_resumed_session_sends_the_same_tools_although_the_server_changed(session):
+    await session.run(SEARCH)
+    before = session.bodies()[-1]["tools"]
+    session.offer("other")
+    await session.run("turns:\n  - {say: again}\n")
+    (after,) = session.bodies()
+    assert after["tools"][: len(before)] == before
+    assert [tool["name"] for tool in after["tools"][len(before) :]] == ["mcp__my_server__other"]
+    told = json.dumps(after["messages"][-1])
+    assert "not available at the moment" in told
+    assert "mcp__my_server__echo" in told
+    transcript = read_transcript(session.path)
+    assert [entry.subtype for entry in transcript.entries if isinstance(entry, MarkerEntry)] == ["deferred_tools"] * 2
+
+
+LOSE = """
+turns:
+  - {do: [{call: {tool: mcp__my_server__crash, input: {}}}]}
+  - {when: {result_is_error: true}, do: [{call: {tool: mcp__my_server__echo, input: {text: back}}}]}
+  - {when: {result_contains: "echo: back"}, say: Done.}
+"""
+
+
+@pytest.mark.req("R239", "R243")
+async def test_a_server_that_crashes_costs_one_call_and_comes_back(session):
+    result = await session.run(LOSE)
+    assert result.reason is EndReason.COMPLETED, result.detail
+    crashed, echoed = session.outcomes()
+    assert crashed.kind is OutcomeKind.FAILED
+    assert "'my server' is not available" in crashed.content
+    assert echoed.kind is OutcomeKind.DONE
+    first, second, third = session.bodies()
+    assert first["tools"] == second["tools"] == third["tools"]
+
+
+CHANGE = """
+turns:
+  - {do: [{call: {tool: mcp__my_server__echo, input: {text: one}}}]}
+  - {do: [{call: {tool: mcp__my_server__echo, input: {text: two}}}]}
+  - {do: [{run: "sleep 0.5"}]}
+  - {say: Done.}
+"""
+
+
+@pytest.mark.req("R243", "R244")
+async def test_a_tool_that_comes_late_is_told_at_the_tail(session):
+    class Events(list):
+        def append(self, event):
+            if isinstance(event, CallEnded) and not self.outcome:
+                self.outcome = True
+                session.offer("echo", "fail", "crash", "long", "late")
+            super().append(event)
+
+        outcome = False
+
+    session.events = Events()
+    await session.run(CHANGE)
+    first, *_, last = session.bodies()
+    assert last["tools"][: len(first["tools"])] == first["tools"]
+    assert last["tools"][-1]["name"] == "mcp__my_server__late"
+    assert json.dumps(last["messages"]).count("mcp__my_server__late: Does late") == 1
+    views = [view_bytes(compiled) for compiled in session.compiled()]
+    assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(views))
+
+
+@pytest.mark.req("R237")
+async def test_a_denied_server_is_not_told_at_all(session):
+    await session.run("turns:\n  - {say: all right}\n", disallowed_tools=("mcp__my server",))
+    (body,) = session.bodies()
+    assert not [tool for tool in body["tools"] if tool["name"].startswith("mcp__")]
+    (compiled,) = session.compiled()
+    assert "removed by the deny rule" in str([omission.reason for omission in compiled.omissions])
+
+
+@pytest.mark.req("R241")
+async def test_without_a_search_the_tools_stand_in_full_from_the_first_request(session):
+    session.environ["ENABLE_TOOL_SEARCH"] = "false"
+    await session.run("turns:\n  - {say: all right}\n")
+    (body,) = session.bodies()
+    names = [tool["name"] for tool in body["tools"]]
+    assert "ToolSearch" not in names
+    assert names[-4:] == [f"mcp__my_server__{name}" for name in ("crash", "echo", "fail", "long")]
+    assert not any("defer_loading" in tool for tool in body["tools"])
+    transcript = read_transcript(session.path)
+    assert not [entry for entry in transcript.entries if isinstance(entry, MarkerEntry)]
+    notes = [entry.attachment.kind for entry in transcript.entries if isinstance(entry, AttachmentEntry)]
+    assert notes == ["mcp_instructions_delta"]
+
+
+def content_of(path):
+    assert Path(path).stat().st_mode & 0o077 == 0
+    return Path(path).read_text()
+
+
+LONG = """
+turns:
+  - {do: [{call: {tool: mcp__my_server__long, input: {text: "40000"}}}]}
+  - {when: {result_contains: "are left out here"}, say: Done.}
+"""
+
+
+async def test_a_result_above_the_limit_is_a_file_and_a_preview(session):
+    """F40."""
+    result = await session.run(LONG)
+    assert result.reason is EndReason.COMPLETED, result.detail
+    (outcome,) = session.outcomes()
+    assert len(outcome.content) < 5_000
+    path = msgspec.json.decode(bytes(outcome.structured))["persistedOutputPath"]
+    assert content_of(path) == "[" + "word " * 40_000 + "]"
+    assert "The result is JSON of 200,002 bytes" in outcome.content
+    assert path in outcome.content
