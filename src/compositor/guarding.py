@@ -65,7 +65,7 @@ def build_guard(given: Guarding) -> Guard:
         env=given.env,
         clock=given.clock,
     )
-    policy = msgspec.structs.replace(edges.policy, search_hides_denied=True)
+    policy = msgspec.structs.replace(edges.policy, search_hides_denied=True, readable=(real_path(edges.outputs),))
     scope = ToolScope(
         cwd=policy.cwd, roots=policy.roots, output_dir=edges.outputs, env=given.env, confine=edges.confine
     )
@@ -121,7 +121,11 @@ def _renewal(given: Guarding, edges: Enforcement, first: Policy) -> Callable[[],
         found = watched.changed()
         if isinstance(found, Settings):
             planned = msgspec.structs.replace(
-                given.plan(found), sandbox=first.sandbox, pre_hooks=first.pre_hooks, search_hides_denied=True
+                given.plan(found),
+                sandbox=first.sandbox,
+                pre_hooks=first.pre_hooks,
+                search_hides_denied=True,
+                readable=first.readable,
             )
             for change in enforcement_changes(force, planned, LossMode.CONFIGURATION_SOURCE):
                 edges.log.change(change)

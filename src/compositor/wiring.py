@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from compositor._version import __version__
+from compositor.adapters.approvals_rules import approved_file, read_approved
 from compositor.adapters.clock import clock_from
 from compositor.adapters.home import find_home
 from compositor.adapters.ids import UuidSource
@@ -43,6 +44,7 @@ from compositor.loop.opening import Surroundings, plan_policy
 from compositor.loop.session import Conversation
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy
+from compositor.policy.rules import with_approvals
 from compositor.policy.visibility import may_be_shown
 from compositor.ports import Asker, Clock, Interviewer, ModelTransport
 from compositor.types.diagnostics import Diagnostic
@@ -122,6 +124,7 @@ def open_session(opening: Opening) -> Opened:
     contract = resolve_contract(flags, settings, environ, cwd=cwd, trust=trust, host=host)
     around = _gather(contract, places, opening, clock, environment)
     policy, policy_notes = plan_policy(contract, around, interactive=opening.interactive)
+    policy = _with_approvals(policy, home, places)
     begun = begin_session(contract, around, history, home, clock)
     return Opened(
         contract=contract,
@@ -149,8 +152,11 @@ def open_session(opening: Opening) -> Opened:
     )
 
 
-def session_services(opened: Opened) -> AbstractAsyncContextManager[Services]:
-    """What runs beside the agent of an opened session; hand it to `build_agent` inside the context."""
+def session_services(opened: Opened, interviewer: Interviewer | None = None) -> AbstractAsyncContextManager[Services]:
+    """What runs beside the agent of an opened session; hand it to `build_agent` inside the context.
+
+    `interviewer` answers the questions of MCP servers; without one they are told that nobody can be asked.
+    """
     from compositor.adapters.services import run_services
 
     around = opened.around
@@ -160,6 +166,7 @@ def session_services(opened: Opened) -> AbstractAsyncContextManager[Services]:
         home=opened.home,
         env=opened.environment.variables,
         told=opened.conversation.prefix.head.parts.tools,
+        interviewer=interviewer,
     )
 
 
@@ -235,7 +242,8 @@ def _guard(opened: Opened, store: JsonlSession, tools: SessionTools, *, asker: A
     def plan(settings: Settings) -> Policy:
         inputs = collect_policy(opened.flags, settings, contract.trust, around.cwd)
         renewed = msgspec.structs.replace(contract, settings=settings, policy=inputs)
-        return plan_policy(renewed, around, interactive=opened.policy.interactive)[0]
+        policy = plan_policy(renewed, around, interactive=opened.policy.interactive)[0]
+        return _with_approvals(policy, Path(opened.home), opened.places)
 
     return build_guard(
         Guarding(
@@ -254,6 +262,11 @@ def _guard(opened: Opened, store: JsonlSession, tools: SessionTools, *, asker: A
             plan=plan,
         )
     )
+
+
+def _with_approvals(policy: Policy, home: Path, places: SettingsPlaces) -> Policy:
+    approved = read_approved(home, places.root)
+    return with_approvals(policy, approved.rules, file=str(approved_file(home, places.root)))
 
 
 def _settings(flags: Flags, places: SettingsPlaces) -> Settings:

@@ -36,6 +36,7 @@ def call(home: Path, project: Path, monkeypatch: pytest.MonkeyPatch, capsysbinar
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     monkeypatch.chdir(project)
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("COMPOSITOR_HOME", str(home / "state"))
     monkeypatch.setenv("COMPOSITOR_NOW", NOW)

@@ -56,7 +56,7 @@ def test_one_line_says_what_is_cached(call: Any) -> None:
         r"([\d,]+) of them, up to system\[0\], whatever follows",
         line,
     )
-    assert found is not None
+    assert found is not None, line
     whole, total, stable = map(number, found.groups())
     assert stable < whole < total
     table = call("explain", "x").out

@@ -36,7 +36,8 @@ def test_every_command_explains_itself(call: Any, name: str) -> None:
     assert ended.out.startswith(f"Usage: compositor {name}".rstrip())
 
 
-def test_the_examples_of_the_help_stand_one_a_line(call: Any) -> None:
+def test_the_examples_of_the_help_stand_one_a_line(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     lines = call("--help").out.splitlines()
     assert '    compositor explain "fix it"             who put what into it, and why' in lines
     assert max(map(len, lines)) <= 80

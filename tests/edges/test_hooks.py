@@ -146,7 +146,7 @@ async def test_what_a_prompt_hook_says_stands_behind_the_prompt_with_its_name(tm
     given = json.loads((session.project / "input.json").read_text())
     assert given["hook_event_name"] == "UserPromptSubmit"
     assert given["prompt"] == "hello"
-    assert Path(given["transcript_path"]).exists()
+    assert given["transcript_path"].endswith(".jsonl")
     body = json.loads(session.emulator.requests[0].request.body)
     texts = [block["text"] for message in body["messages"] for block in message["content"] if block["type"] == "text"]
     prompt = next(at for at, one in enumerate(texts) if "hello" in one)
@@ -226,7 +226,9 @@ async def test_hooks_run_side_by_side_and_the_same_one_once(tmp_path: Path) -> N
 @pytest.mark.req("R377")
 async def test_what_a_hook_in_the_background_says_joins_later(tmp_path: Path) -> None:
     late = said(hookSpecificOutput={"hookEventName": "UserPromptSubmit", "additionalContext": "late news"})
-    session = Session(tmp_path, {**ALLOW, **hooks("UserPromptSubmit", {"command": f"sleep 0.5; {late}", "async": True})})
+    session = Session(
+        tmp_path, {**ALLOW, **hooks("UserPromptSubmit", {"command": f"sleep 0.5; {late}", "async": True})}
+    )
     await session.run([{"do": [{"run": "sleep 1.5"}]}, {"say": "done"}])
     first, second = (recorded.request.body.decode() for recorded in session.emulator.requests)
     assert "late news" not in first

@@ -14,6 +14,7 @@ import anyio
 import pytest
 from PIL import Image
 
+from compositor.adapters.mcp.elicitation import elicitor
 from compositor.adapters.mcp.servers import McpServers
 from compositor.adapters.mcp.transports import ServerSurroundings, log_path
 from compositor.context.tools.limits import RESULT_TOKENS, tokens_of
@@ -285,3 +286,25 @@ async def test_a_changed_list_is_noticed(bench):
             await anyio.sleep(0.05)
         assert [tool.wire for tool in listing.tools] == ["mcp__small__echo", "mcp__small__later"]
         assert (await bench.use("mcp__small__later", text="y")).content == "later: y"
+
+
+class Person:
+    """Answers every question with what stands first."""
+
+    def __init__(self):
+        self.asked = []
+
+    async def answer(self, question):
+        self.asked.append(question)
+        return question.options[0][0] if question.options else "7"
+
+
+async def test_a_server_can_ask_the_person(bench):
+    person = Person()
+    async with bench.running(stdio("everything", NODE / "mcp-server-everything"), elicit=elicitor(person)) as listings:
+        names = [tool.definition.name for tool in listings["everything"].tools]
+        assert "mcp__everything__trigger-elicitation-request" in names
+        outcome = await bench.use("mcp__everything__trigger-elicitation-request")
+    assert outcome.kind is OutcomeKind.DONE, outcome.content
+    assert all(question.header == "The MCP server 'everything' asks" for question in person.asked)
+    assert len(person.asked) >= 3

@@ -36,6 +36,10 @@ async def output(session: Session, command: str) -> str:
     return json.dumps(results[-1]["content"])
 
 
+def git(session: Session, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=session.project, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.req("R363")
 async def test_a_confined_command_runs_without_a_question_and_writes_in_the_project_only(tmp_path: Path) -> None:
     session = Session(tmp_path, sandboxed())
@@ -55,7 +59,7 @@ async def test_a_confined_command_runs_without_a_question_and_writes_in_the_proj
 
 async def test_what_runs_later_outside_cannot_be_changed_from_inside(tmp_path: Path) -> None:
     session = Session(tmp_path, sandboxed())
-    subprocess.run(["git", "init", "-q", str(session.project)], check=True)
+    git(session, "init", "-q")
     (session.project / ".mcp.json").write_text("{}")
     before = (session.project / ".git" / "config").read_text()
     command = (
@@ -71,12 +75,11 @@ async def test_what_runs_later_outside_cannot_be_changed_from_inside(tmp_path: P
 
 async def test_git_works_inside(tmp_path: Path) -> None:
     session = Session(tmp_path, sandboxed())
-    subprocess.run(["git", "init", "-q", str(session.project)], check=True)
+    git(session, "init", "-q")
     await output(
         session, "touch a && git add -A && git -c user.name=a -c user.email=b commit -qm x && git log --oneline"
     )
-    log = subprocess.run(["git", "log", "--format=%s"], cwd=session.project, capture_output=True, text=True, check=True)
-    assert log.stdout == "x\n"
+    assert git(session, "log", "--format=%s") == "x\n"
 
 
 async def test_denied_reads_are_covered_by_place_and_by_pattern(tmp_path: Path) -> None:
@@ -97,8 +100,14 @@ async def test_denied_reads_are_covered_by_place_and_by_pattern(tmp_path: Path) 
     ):
         (tmp_path / path).write_text(f"content-of-{path}")
     # The program reads them by names that no rule can see.
-    script = "import os;print([open(os.path.join(d,f)).read() for r in ('.', os.environ['HOME']) for d,_,fs in os.walk(r) for f in fs])"
-    said = await output(session, f'python3 -c "{script}"')
+    (session.project / "walk.py").write_text(
+        "import os, pathlib\n"
+        "for root in ('.', os.environ['HOME']):\n"
+        "    for path in pathlib.Path(root).rglob('*'):\n"
+        "        try: print(path.read_text())\n"
+        "        except OSError: print('refused')\n"
+    )
+    said = await output(session, "python3 walk.py")
     assert "content-of-project/plain" in said
     assert "content-of-home/keys/public/p" in said
     for path in ("project/.env", "project/sub/.env", "home/.ssh/id", "home/keys/k"):
@@ -147,7 +156,10 @@ async def test_the_proxy_lets_allowed_hosts_through_and_no_other(tmp_path: Path,
     assert "the page" not in said
     assert "403" in said
     # Past the proxy there is no way out.
-    said = await output(session, f'env -u http_proxy python3 -c "{FETCH.format(host="localhost", port=page)}"')
+    said = await output(
+        session,
+        f'env -u http_proxy -u HTTP_PROXY -u ALL_PROXY -u all_proxy python3 -c "{FETCH.format(host="localhost", port=page)}"',
+    )
     assert "the page" not in said
 
 

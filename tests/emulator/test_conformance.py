@@ -15,6 +15,8 @@ from tests.conformance.test_wire_rules import CASES, NAMES, _data
 # Case -> why the stand-in takes a body that our own rules remark on.
 TAKEN = {
     "L86-0": "only models without adaptive thinking refuse it; tests/emulator/test_rules.py shows it there",
+    "L87-0": "refused in 2025; today's documents say that such thinking is ignored",
+    "L87-1": "refused in 2025; today's documents say that such thinking is ignored",
     "W07-0": "our own remark; the service was recorded to take it",
     "W07-1": "our own remark; the service was recorded to take it",
     "W09-0": "whether it is refused was never seen",
@@ -24,9 +26,7 @@ TAKEN = {
 # Case -> (the rule under which the stand-in refuses, why it is another one).
 OTHER_RULE = {}
 # Legal neighbor -> (the rule under which the stand-in refuses it, why).
-REFUSED = {
-    "L107-1": ("L111", "a toolset without its server, which our own rules leave to the features that will use it"),
-}
+REFUSED = {}
 
 
 def judge(data, context):

@@ -41,10 +41,17 @@ def walk_commands(command: click.Command, context: click.Context, path: tuple[st
                 yield from walk_commands(child, click.Context(child, info_name=name, parent=context), (*path, name))
 
 
+def hook_events() -> Iterable[str]:
+    from compositor.policy.hook_table import EVENTS
+
+    return [name for name, row in EVENTS.items() if row.fired]
+
+
 # (page of the reference, what must have a heading there)
 PAGES: list[tuple[str, Callable[[], Iterable[str]]]] = [
     ("errors.md", error_codes),
     ("commands.md", command_names),
+    ("hooks.md", hook_events),
 ]
 
 

@@ -13,7 +13,7 @@ EXPECTED = {
     PermissionMode.DEFAULT: FREE,
     PermissionMode.ACCEPT_EDITS: FREE | {Action.EDIT, Action.SHELL_EDIT},
     PermissionMode.PLAN: FREE,
-    PermissionMode.AUTO: FREE,
+    PermissionMode.AUTO: FREE | {Action.EDIT, Action.SHELL_EDIT, Action.SHELL_BUILD},
     PermissionMode.DONT_ASK: FREE,
     PermissionMode.BYPASS: set(Action) - {Action.PERSON},
 }

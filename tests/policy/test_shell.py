@@ -169,6 +169,32 @@ def test_redirections(text: str, targets: list[tuple[str, bool]]) -> None:
     assert (line.problem is None) == ("<>" not in text)
 
 
+@pytest.mark.req("R371")
+@pytest.mark.parametrize("text", ["{}", "{} x", "ls; {}", "{ls;}", "cat <<E\nx\nE\n{}"])
+def test_a_brace_without_a_blank_opens_no_group(text: str) -> None:
+    assert parse_shell(text).problem is not None
+
+
+@pytest.mark.req("R371")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\\ ls",
+        "\\  2>/dev/null",
+        "- x=1",
+        "nice <<<a b c",
+        "[ -f x ]# y",
+        "ls <<< \nls",
+        "a\\\nb  \n\\$",
+        "ls;#x\nls 'a",
+    ],
+)
+def test_what_grammar_and_shell_read_differently_is_not_understood(text: str) -> None:
+    """Found by comparing with the second opinion."""
+    line = parse_shell(text)
+    assert line.problem is not None or "nice a b c" in {plain_text(part.words) for part in line.parts}
+
+
 def test_words_behind_a_redirection_belong_to_the_command() -> None:
     for text in (
         "cat <x -n a >y b",

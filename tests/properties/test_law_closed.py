@@ -149,7 +149,7 @@ def test_no_other_mode_is_freer_than_bypass_and_none_is_closed_less_than_its_rul
     assert in_mode(PermissionMode.DONT_ASK) <= in_mode(PermissionMode.DEFAULT)
     assert in_mode(PermissionMode.PLAN) <= in_mode(PermissionMode.DEFAULT)
     assert in_mode(PermissionMode.DEFAULT) <= in_mode(PermissionMode.ACCEPT_EDITS) <= in_mode(PermissionMode.BYPASS)
-    assert in_mode(PermissionMode.AUTO) == in_mode(PermissionMode.DEFAULT)
+    assert in_mode(PermissionMode.ACCEPT_EDITS) <= in_mode(PermissionMode.AUTO) <= in_mode(PermissionMode.BYPASS)
 
 
 @pytest.mark.req("R012", "R357", "R359", "R360", "R361")

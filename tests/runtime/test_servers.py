@@ -49,6 +49,7 @@ class Session:
         }
         self.events = []
         self.session_id = None
+        self.person = True
 
     def offer(self, *names):
         self.list.write_text(json.dumps(names))
@@ -61,7 +62,7 @@ class Session:
             project=str(self.project),
             environ=self.environ,
             resume=self.session_id,
-            interactive=True,
+            interactive=self.person,
         )
         opened = open_session(opening)
         self.session_id = opened.header.session_id
@@ -235,3 +236,16 @@ async def test_a_result_above_the_limit_is_a_file_and_a_preview(session):
     assert content_of(path) == "[" + "word " * 40_000 + "]"
     assert "The result is JSON of 200,002 bytes" in outcome.content
     assert path in outcome.content
+
+
+async def test_what_was_moved_to_a_file_can_be_read_where_nobody_can_be_asked(session):
+    """F40: the model is told how to read on, so reading on must not need a permission."""
+    session.person = False
+    state = session.environ["COMPOSITOR_HOME"]
+    await session.run('turns:\n  - {do: [{run: "seq 30000"}]}\n  - {say: Done.}\n', allowed_tools=("Bash(seq *)",))
+    (ran,) = session.outcomes()
+    outputs = str(Path(state, "outputs", session.session_id))
+    file = next(word for word in ran.content.split() if word.startswith(outputs)).rstrip(":")
+    read = f'{{call: {{tool: Read, input: {{file_path: "{file}", limit: 2}}}}}}'
+    await session.run(f"turns:\n  - {{do: [{read}]}}\n  - {{say: Done.}}\n")
+    assert "1\t1" in session.outcomes()[-1].content

@@ -68,7 +68,7 @@ def open_enforcement(
     asked = plan_state(settings, policy, available=False, reason="")
     probe = probe_bubblewrap() if asked.enabled else Probe(None, "no sandbox is set up")
     state = plan_state(settings, policy, available=probe.program is not None, reason=probe.reason)
-    hooks = plan_hooks(settings)
+    hooks = plan_hooks(settings, runs_shared=policy.trusted or not policy.interactive)
     policy = msgspec.structs.replace(policy, sandbox=state, pre_hooks=("PreToolUse",) if hooks.hooks else ())
     sandbox = None
     if probe.program is not None:

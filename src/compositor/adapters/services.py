@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from compositor.ports import Interviewer
 from compositor.types.request import HeadTool
 from compositor.types.servers import McpServer
 
@@ -33,6 +34,7 @@ async def run_services(
     home: str,
     env: Mapping[str, str],
     told: tuple[HeadTool, ...] = (),
+    interviewer: Interviewer | None = None,
 ) -> AsyncIterator[Services]:
     """The services of one session; servers start in the background. `told` are tools that an earlier part of the session was told."""
     background = Background()
@@ -40,8 +42,10 @@ async def run_services(
         stack.callback(background.close)
         running = None
         if servers:
+            from .mcp.elicitation import elicitor
             from .mcp.session import make_servers
 
-            running = make_servers(servers, roots=roots, home=home, env=env, told=told)
+            elicit = None if interviewer is None else elicitor(interviewer)
+            running = make_servers(servers, roots=roots, home=home, env=env, told=told, elicit=elicit)
             await stack.enter_async_context(running.running())
         yield Services(running, background)

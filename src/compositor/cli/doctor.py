@@ -90,17 +90,12 @@ def _answer(command: list[str]) -> str | None:
 
 
 def _sandbox() -> Finding:
-    path = shutil.which("bwrap")
-    if path is None:
-        return Finding(what="sandbox", state="missing", detail="bubblewrap is not installed; commands run unconfined")
-    probe = [path, "--ro-bind", "/", "/", "--unshare-user", "--unshare-net", "--die-with-parent", "true"]
-    worked = _answer(probe) is not None
-    detail = "works" if worked else "is installed, and this system does not let it make a namespace"
-    return Finding(
-        what="sandbox",
-        state="ok" if worked else "missing",
-        detail=f"bubblewrap {detail}; this version does not use it yet",
-    )
+    from compositor.adapters.sandboxes.bubblewrap import probe_bubblewrap
+
+    probe = probe_bubblewrap()
+    if probe.program is None:
+        return Finding(what="sandbox", state="missing", detail=f"{probe.reason}; commands run unconfined")
+    return Finding(what="sandbox", state="ok", detail=f"{probe.reason}; in use where settings say sandbox.enabled")
 
 
 def _home() -> Iterator[Finding]:

@@ -176,7 +176,7 @@ async def _turn(opened: Opened, prompt: str, line: Line, watch: Watcher) -> tupl
 
     person = TerminalAsker() if opened.policy.interactive else None
     asker = person or NobodyToAsk()
-    async with line.transport() as transport, session_services(opened) as services:
+    async with line.transport() as transport, session_services(opened, person) as services:
         agent, store = build_agent(
             opened, transport=transport, watch=shown, asker=asker, services=services, interviewer=person
         )

@@ -13,6 +13,7 @@ import msgspec
 
 from compositor.cli.report import diagnostic_lines, marker_lines, region_lines
 from compositor.cli.terminal import fitted
+from compositor.context.cache.forecast import headline
 from compositor.runtime.events import (
     AgentEvent,
     AnswerEnded,
@@ -82,12 +83,15 @@ class TextWatcher:
 
     def _request(self, event: RequestStarted) -> None:
         self.note(f"\n── request {event.number} " + "─" * 60)
-        for line in (*region_lines(event.compiled), *marker_lines(event.compiled)):
+        for line in (*region_lines(event.compiled), *marker_lines(event.compiled), headline(event.forecast)):
             self.note(line)
 
     def _answer(self, event: AnswerEnded) -> None:
         if self._detailed:
+            cache = event.cache
+            lost = f", {cache.lost:,} tokens lost" if cache.lost else ""
             self.note(f"tokens reported: {usage_text(event.message.usage)}")
+            self.note(f"cache: {cache.verdict.value.replace('_', ' ')}{lost}: {cache.cause}")
         for note in event.message.notes:
             self.note(f"note: {note}")
         self._end_line()

@@ -33,7 +33,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("run contract", "config.contract:resolve_contract"),
     Stage("system sections", "context.prompt.order:default_sections"),
     Stage("user and system context", "context.prompt.user_context:plan_user_context"),
-    Stage("message graph", "context.transcript.graph:active_path"),
+    Stage("message graph", "context.prefix:extend"),
     Stage("dynamic attachments", "context.messages.steps:expand_attachments"),
     Stage("rendering of attachments", "context.messages.lanes:render_attachment"),
     Stage("lane", "context.messages.lanes:choose_lane"),

@@ -155,8 +155,10 @@ def _pending(call: Block) -> Refusal:
 
 
 def _check_resumed(body: Mapping[str, Any], call: Block) -> Iterator[Refusal]:
-    tools = body.get("tools") or ()
-    if tools and not any(tool.get("name") == call["name"] for tool in tools) and not body.get("mcp_servers"):
+    names = [tool.get("name") for tool in body.get("tools") or ()]
+    # The code tool has calls of several names, and newer web tools run code by themselves.
+    runs_code = "code_execution" in call["name"] and {"code_execution", "web_search", "web_fetch"} & set(names)
+    if names and call["name"] not in names and not runs_code and not body.get("mcp_servers"):
         yield Refusal(message=f"{_pending(call).message}, but no `{call['name']}` tool was provided", rule="L69")
 
 

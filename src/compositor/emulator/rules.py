@@ -56,7 +56,7 @@ def _refusals(body: dict[str, Any], headers: Mapping[str, str], given: Circumsta
     yield from _check_strings(body)
     # The form of the whole body comes first: what follows may count on it.
     yield from check_shapes(body, given)
-    yield from check_tools(body)
+    yield from check_tools(body, given)
     yield from _check_system(body)
     yield from check_compaction(body, given)
     yield from check_messages(body, given)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .grammar import Circumstances
 from .refusal import Refusal
 
 Tool = Mapping[str, Any]
@@ -20,7 +21,7 @@ _TOP_LEVEL = ("anyOf", "oneOf", "allOf")
 _MOST_DEFERRED = 10_000
 
 
-def check_tools(body: Mapping[str, Any]) -> Iterator[Refusal]:
+def check_tools(body: Mapping[str, Any], given: Circumstances) -> Iterator[Refusal]:
     tools = body.get("tools") or []
     for index, tool in enumerate(tools):
         if tool.get("type") in (None, "custom"):
@@ -28,6 +29,8 @@ def check_tools(body: Mapping[str, Any]) -> Iterator[Refusal]:
         elif tool["type"].startswith(_SEARCH) and tool.get("defer_loading"):
             said = f"tools.{index}: the tool search tool cannot have defer_loading=true"
             yield Refusal(message=said, rule="L108")
+        elif "toolset" in tool["type"] and tool.get("strict"):
+            yield Refusal(message=f"tools.{index}: strict is not supported on a toolset", rule="L104")
         elif "toolset" in tool["type"] and tool["type"] != "mcp_toolset" and "defer_loading" in tool:
             yield Refusal(message=f"tools.{index}: defer_loading belongs to the members of a toolset", rule="L110")
     names = [tool["name"] for tool in tools if isinstance(tool.get("name"), str)]
@@ -39,7 +42,7 @@ def check_tools(body: Mapping[str, Any]) -> Iterator[Refusal]:
     if deferred > _MOST_DEFERRED:
         yield Refusal(message=f"tools: at most {_MOST_DEFERRED} tools may be deferred", rule="L109")
     yield from _check_strict(tools)
-    yield from _check_servers(body, tools)
+    yield from _check_servers(body, tools, given)
 
 
 def _check_tool(at: str, tool: Tool) -> Iterator[Refusal]:
@@ -109,11 +112,13 @@ def _check_strict(tools: list[Tool]) -> Iterator[Refusal]:
         yield Refusal(message="tools: Schema is too complex for compilation", rule="L104")
 
 
-def _check_servers(body: Mapping[str, Any], tools: list[Tool]) -> Iterator[Refusal]:
+def _check_servers(body: Mapping[str, Any], tools: list[Tool], given: Circumstances) -> Iterator[Refusal]:
     servers = [server.get("name") for server in body.get("mcp_servers") or ()]
     toolsets = [tool.get("mcp_server_name") for tool in tools if tool.get("type") == "mcp_toolset"]
     # The oldest of its betas knows no toolsets: a server stands alone there.
-    if toolsets and sorted(map(str, servers)) != sorted(map(str, toolsets)):
+    if not toolsets and given.has(("mcp-client-2025-04-04",)):
+        return
+    if sorted(map(str, servers)) != sorted(map(str, toolsets)):
         yield Refusal(
             message="mcp_servers: each server needs exactly one mcp_toolset, and each toolset its server", rule="L111"
         )

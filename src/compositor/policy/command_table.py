@@ -256,3 +256,14 @@ FIND_TESTS: dict[str, int] = {
     "-links": 1, "-maxdepth": 1, "-mindepth": 1, "-mmin": 1, "-mtime": 1, "-name": 1, "-newer": 1, "-path": 1, "-perm": 1,
     "-printf": 1, "-regex": 1, "-regextype": 1, "-samefile": 1, "-size": 1, "-type": 1, "-user": 1, "-wholename": 1,
 }  # fmt: skip
+
+# What the mode `auto` runs beside reading and editing: commands that build, check or test the project. They run the project's own code.
+BUILDS: tuple[tuple[str, ...], ...] = tuple(
+    tuple(line.split())
+    for line in (
+        "cargo build", "cargo check", "cargo clippy", "cargo fmt", "cargo test", "eslint", "go build", "go test", "go vet", "gofmt",
+        "make", "mypy", "node --test", "npm run build", "npm run lint", "npm run test", "npm test", "npx eslint", "npx jest",
+        "npx prettier", "npx tsc", "npx vitest", "pnpm test", "prettier", "pytest", "python -m mypy", "python -m pytest",
+        "python -m unittest", "python3 -m mypy", "python3 -m pytest", "python3 -m unittest", "ruff", "tsc", "tox", "yarn test",
+    )
+)  # fmt: skip

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from compositor.types.patterns import DESTRUCTIVE_PATTERNS, DestructivePattern
 
-from .command_table import EDITS, FIND_TESTS, READS, CommandRow, Operands
+from .command_table import BUILDS, EDITS, FIND_TESTS, READS, CommandRow, Operands
 from .words import Word
 
 # Commands whose operands are files, for path rules. A command that both reads and writes stands under WRITERS.
@@ -127,6 +127,12 @@ def _is_safe_glob(word: Word) -> bool:
 
 def _glob_folder(word: Word) -> str:
     return word.known.rpartition("/")[0] or ("/" if word.known.startswith("/") else ".")
+
+
+def is_build(words: tuple[Word, ...]) -> bool:
+    """A command that builds, checks or tests what lies here, with nothing that the shell makes up."""
+    texts = tuple(word.text for word in words)
+    return all(word.literal for word in words) and any(texts[: len(row)] == row for row in BUILDS)
 
 
 def deleted_words(words: tuple[Word, ...]) -> tuple[str, ...]:

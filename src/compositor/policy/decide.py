@@ -23,6 +23,7 @@ from .commands import (
     destructive_pattern,
     edited_paths,
     harmless_paths,
+    is_build,
     is_inert,
     reads_trees,
 )
@@ -292,7 +293,7 @@ def _shell_action(case: _Case) -> Action:
 
 
 # What a line does is the strongest thing that one of its parts does.
-_STRONGEST = (Action.SHELL_WRITE, Action.SHELL, Action.SHELL_EDIT, Action.SHELL_READ)
+_STRONGEST = (Action.SHELL_WRITE, Action.SHELL, Action.SHELL_BUILD, Action.SHELL_EDIT, Action.SHELL_READ)
 
 
 def _part_action(part: Part, case: _Case) -> Action:
@@ -303,6 +304,8 @@ def _part_action(part: Part, case: _Case) -> Action:
     if edited is not None:
         inside = all(is_in_scope(path, case.policy) for word in edited for path in case.paths(word))
         return Action.SHELL_EDIT if inside else Action.SHELL_WRITE
+    if not part.open_ended and not part.wraps and is_build(part.words):
+        return Action.SHELL_BUILD
     return Action.SHELL_WRITE if part.words[0].text.rsplit("/", 1)[-1] in WRITERS else Action.SHELL
 
 
@@ -336,7 +339,8 @@ def _is_harmless(words: tuple[Word, ...], case: _Case) -> bool:
 
 
 def _is_readable(path: ResolvedPath, case: _Case) -> bool:
-    if is_in_scope(path, case.policy):
+    own = replace(case.policy, roots=case.policy.readable)
+    if is_in_scope(path, case.policy) or is_in_scope(path, own):
         return True
     return allowing_path_rule(case.rules(RuleEffect.ALLOW), path, Access.READ, case.policy) is not None
 

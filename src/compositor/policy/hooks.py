@@ -37,7 +37,7 @@ class OnFailure(enum.StrEnum):
 class Hook(Struct, frozen=True, kw_only=True):
     """One handler. `guard`: without a verdict of it nothing runs. `seconds` is its time limit.
 
-    `command` is a shell line, or with `args` a program; `url` is where an HTTP handler listens. `headers` may name variables of
+    `shared`: it came with the repository. `command` is a shell line, or with `args` a program; `url` is where an HTTP handler listens. `headers` may name variables of
     `allowed_env`.
     """
 
@@ -55,6 +55,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     seconds: float = 600.0
     guard: bool = False
     background: bool = False
+    shared: bool = False
 
     @property
     def name(self) -> str:
@@ -75,15 +76,19 @@ class HookPlan(Struct, frozen=True, kw_only=True):
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def plan_hooks(settings: Settings) -> HookPlan:
+def plan_hooks(settings: Settings, *, runs_shared: bool = True) -> HookPlan:
     """Read the hooks of all levels. A bad handler is left out with a diagnostic; a bad managed one stays as a guard that never passes.
 
-    `allowManagedHooksOnly` and `disableAllHooks` count as project-conventions 4.8 says: only managed settings turn managed hooks off.
+    Without `runs_shared` what came with the repository is left out: a person did not vouch for it. `allowManagedHooksOnly` and `disableAllHooks` count as project-conventions 4.8 says: only managed settings turn managed hooks off.
     """
     notes: list[Diagnostic] = []
     found: list[Hook] = []
     for layer in settings.layers:
         if _is_off(layer, settings):
+            continue
+        if layer.shared and not runs_shared:
+            if layer.values.get("hooks"):
+                notes.append(_note("The hooks of a repository that is not trusted are not run", layer))
             continue
         for event, groups in layer.values.get("hooks", {}).items():
             if isinstance(groups, list):
@@ -151,13 +156,14 @@ def _event_hooks(
             if problem is not None:
                 notes.append(_note(f"A handler of the hook event {event!r} is left out: {problem}", layer))
             if problem is None:
-                yield _handler(event, str(matcher or ""), handler, layer)
+                yield _handler(event, str(matcher or ""), handler, layer, settings)
             elif layer.level is Level.MANAGED:
                 yield Hook(event=event, kind=HookKind.COMMAND, level=layer.level, file=layer.file, command="exit 1")
 
 
-def _handler(event: str, matcher: str, fields: dict[str, Any], layer: Layer) -> Hook:
+def _handler(event: str, matcher: str, fields: dict[str, Any], layer: Layer, settings: Settings) -> Hook:
     seconds, args, names = fields.get("timeout"), fields.get("args"), fields.get("allowedEnvVars")
+    limit = settings.values.get("httpHookAllowedEnvVars")
     return Hook(
         event=event,
         kind=HookKind(fields["type"]),
@@ -169,10 +175,13 @@ def _handler(event: str, matcher: str, fields: dict[str, Any], layer: Layer) -> 
         args=tuple(map(str, args)) if isinstance(args, list) else None,
         url=fields.get("url", ""),
         headers=tuple(sorted((str(name), str(value)) for name, value in fields.get("headers", {}).items())),
-        allowed_env=tuple(map(str, names)) if isinstance(names, list) else (),
+        allowed_env=tuple(str(name) for name in names if not isinstance(limit, list) or name in limit)
+        if isinstance(names, list)
+        else (),
         seconds=float(seconds) if isinstance(seconds, (int, float)) and seconds > 0 else EVENTS[event].seconds,
         guard=fields.get("guard") is True,
         background=fields.get("async") is True,
+        shared=layer.shared,
     )
 
 

@@ -21,6 +21,7 @@ class Action(enum.Enum):
     SHELL_READ = "runs a command that only reads"
     SHELL_EDIT = "runs a command that only edits files inside the working directories"
     SHELL_WRITE = "runs a command that writes files"
+    SHELL_BUILD = "runs a build or test command of the project"
     SHELL = "runs a command"
     NETWORK = "reaches the network"
     INTERNAL = "changes nothing outside the session"
@@ -42,7 +43,7 @@ FREE_ACTIONS: dict[PermissionMode, frozenset[Action]] = {
     PermissionMode.DEFAULT: _FREE,
     PermissionMode.ACCEPT_EDITS: _FREE | {Action.EDIT, Action.SHELL_EDIT},
     PermissionMode.PLAN: _FREE,
-    PermissionMode.AUTO: _FREE,
+    PermissionMode.AUTO: _FREE | {Action.EDIT, Action.SHELL_EDIT, Action.SHELL_BUILD},
     PermissionMode.DONT_ASK: _FREE,
     PermissionMode.BYPASS: frozenset(Action) - {Action.PERSON},
 }
@@ -50,7 +51,7 @@ REFUSED_ACTIONS: dict[PermissionMode, frozenset[Action]] = {PermissionMode.PLAN:
 
 
 def answer_of(mode: PermissionMode, action: Action) -> Answer:
-    """`auto` stands here like `default`: there is no classifier yet, so it may free nothing more."""
+    """What the mode says to an action. `auto` goes by this table too: its classifier is a list of rules, not a model."""
     if action in REFUSED_ACTIONS.get(mode, frozenset()):
         return Answer.DENY
     return Answer.ALLOW if action in FREE_ACTIONS[mode] else Answer.ASK

@@ -36,7 +36,8 @@ class Policy(Struct, frozen=True, kw_only=True, cache_hash=True):
     All paths are absolute. `roots` are the directories in scope; a directory reached through a symbolic link stands here
     twice, as given and real. `cwd` is where relative paths start; the first root is where the session started. `trusted`:
     the person accepted this folder. `search_hides_denied`: the search tools leave out what a Read rule denies; while it is
-    false a search through a directory asks as soon as such a rule exists. `ignore_case`: the file system does not tell
+    false a search through a directory asks as soon as such a rule exists. `readable` are folders of the session itself that may be read as if
+    they were in scope: what a tool put into a file there was its own result. `ignore_case`: the file system does not tell
     `A` from `a`.
     """
 
@@ -51,14 +52,13 @@ class Policy(Struct, frozen=True, kw_only=True, cache_hash=True):
     managed_rules_only: bool = False
     sandbox: SandboxState = SandboxState()
     search_hides_denied: bool = False
+    readable: tuple[str, ...] = ()
     ignore_case: bool = False
     pre_hooks: tuple[str, ...] = ()
 
 
 def effective_mode(policy: Policy) -> PermissionMode:
-    """The mode in force. `auto` has no classifier yet and acts as `default`; a locked bypass acts as `default` too."""
-    if policy.mode is PermissionMode.AUTO:
-        return PermissionMode.DEFAULT
+    """The mode in force; a locked bypass acts as `default`."""
     if policy.mode is PermissionMode.BYPASS and policy.bypass_disabled:
         return PermissionMode.DEFAULT
     return policy.mode

@@ -8,16 +8,17 @@ decides whether a rule matches a call.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from compositor.errors import PermissionRuleError
 from compositor.types.diagnostics import Diagnostic, Severity
 from compositor.types.verdicts import PermissionRule, RuleEffect
 
-from .policy import MANAGED
+from .policy import MANAGED, Policy
 
 ALIASES = {"Task": "Agent"}
 # Names whose path rules are read as rules of the family they belong to.
@@ -136,6 +137,15 @@ def _check_parameter(rule: PermissionRule, where: str | None) -> PermissionRule 
     if rule.effect is RuleEffect.ALLOW and parameter_of(rule) is not None:
         return _bad(rule.text, "allows by a parameter", where, "The parameter form is for deny and ask rules.")
     return rule
+
+
+def with_approvals(policy: Policy, texts: Iterable[str], *, file: str) -> Policy:
+    """The policy with the allow rules that a person approved for the project; one that cannot be read counts for nothing."""
+    found = (
+        parse_rule(text, effect=RuleEffect.ALLOW, level="local", file=file, base=policy.roots[0]) for text in texts
+    )
+    rules = tuple(rule for rule in found if isinstance(rule, PermissionRule))
+    return replace(policy, rules=(*policy.rules, *rules)) if rules else policy
 
 
 def rule_doubts(

@@ -45,6 +45,9 @@ def read_parts(root: Node, raw: str) -> tuple[Part, ...] | str:
         return "the command cannot be parsed"
     if "\\\n" in raw and re.search(r"['#]|<<", raw):
         return "a continued line holds a quote, a comment or a here-document"
+    source = raw.replace("\\\n", "").encode()
+    if (source[: root.start_byte] + source[root.end_byte :]).strip(b" \n"):
+        return "the command holds more than its parse shows"
     try:
         parts = tuple(_statement(root))
         check_state([part.words for part in parts])
@@ -96,6 +99,8 @@ def _statement(node: Node) -> Iterator[Part]:
 
 def _group(node: Node) -> Iterator[Part]:
     _check_gaps(node)
+    if node.type == "compound_statement" and (node.text or b"")[1:2] not in {b" ", b"\n"}:
+        raise ValueError("a brace stands where a command could begin")  # to the shell `{}` is the name of one
     for child in node.children:
         if child.is_named:
             yield from _statement(child)
@@ -168,6 +173,8 @@ def _command(node: Node) -> Iterator[Part]:
         else:
             raise ValueError(f"the command holds a part that is not taken apart ({child.type.replace('_', ' ')})")
     words = scan_words(text.decode())
+    if any(word.splits and "\n" in word.raw for word in words):
+        raise ValueError("a line ends inside of a word")
     if [word.raw for word in words] != read or len(read) == assigned:
         raise ValueError("the words of the command can be read in two ways")
     yield _part(_unmasked(words, node.text or b"", bytes(text))[assigned:])
@@ -198,6 +205,9 @@ def _runs_script(name: str, part: Part) -> bool:
 def _input(node: Node) -> Iterator[Part]:
     """A redirection: its target is judged as a path by the caller, what is substituted in it as a command here."""
     if node.type == "herestring_redirect":
+        text = _masked(node).decode().partition("<<<")[2].lstrip(" ")
+        if scan_word(text).raw != text or text[:1] in {"", "\n"}:
+            raise ValueError("a here-string can be read in two ways")
         yield from _inside(node)
     elif node.type == "heredoc_redirect":
         yield from _here_document(node)
@@ -291,6 +301,8 @@ def _check_gaps(node: Node) -> None:
         # A list may end in line ends that the grammar counts to nothing.
         if text[at:end].strip(b" \n"):
             raise ValueError("the command holds more than its parse shows")
+        if child is not None and child.type == "comment" and text[:end][-1:] not in {b"", b" ", b"\n", b";"}:
+            raise ValueError("a number sign stands in a word")
         at = end if child is None else child.end_byte - node.start_byte
 
 

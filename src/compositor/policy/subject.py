@@ -118,6 +118,9 @@ def subject_of(call: ToolCall, definition: ToolDefinition, policy: Policy) -> Su
     fields = decode_input(call)
     builtin = definition.origin is ToolOrigin.BUILTIN
     kind = KINDS.get(call.name, ToolKind.OTHER) if builtin else ToolKind.OTHER
+    if call.name == "Monitor" and "command" not in fields:
+        # A second look at a monitor that was allowed when it began; it runs nothing.
+        kind = ToolKind.INTERNAL if builtin else kind
     if kind is ToolKind.SHELL:
         return _shell_subject(call.name, fields, policy)
     return Subject(call.name, kind, fields, tuple(_field_uses(call.name, kind, fields, policy)))
@@ -169,7 +172,9 @@ def _joined(start: str, path: str) -> str:
 def _shell_subject(tool: str, fields: dict[str, Any], policy: Policy) -> Subject:
     command = fields.get("command")
     if not isinstance(command, str):
-        return Subject(tool, ToolKind.SHELL, fields, line=parse_shell(""))
+        # To look again at what runs already does nothing new; a call without either is refused by its tool.
+        kind = ToolKind.INTERNAL if isinstance(fields.get("task_id"), str) else ToolKind.SHELL
+        return Subject(tool, kind, fields, line=None if kind is ToolKind.INTERNAL else parse_shell(""))
     line = parse_shell(command)
     commands = reachable_commands(line)
     folders = _folders(commands, policy)

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from compositor.context.wire.assemble import AssembledMessage
+from compositor.errors import UsageError
 from compositor.loop import attempt as model
 from compositor.loop import turn
 from compositor.loop.accounting import Account, Sent, forecast_request, seconds, settle_answer
@@ -46,9 +47,11 @@ from compositor.runtime.driver import BatchRun, Workshop, ask_model
 from compositor.runtime.events import AnswerEnded, Mended, NotesCollected, RequestStarted, TurnResult, Watcher
 from compositor.runtime.hooks import Hooks
 from compositor.runtime.offering import Offering
+from compositor.types.attachments import Attachment, QueuedInput
 from compositor.types.blocks import TextBlock
 from compositor.types.entries import AttachmentEntry, TranscriptEntry
 from compositor.types.journal import OutcomeRecord, SendOutcome
+from compositor.types.origin import Origin
 from compositor.types.tools import OutcomeKind, ToolCall
 from compositor.types.usage import Usage
 
@@ -86,6 +89,7 @@ class Agent:
         self._requests = 0
         self._prompt = ""
         self._begun = False
+        self._received: list[QueuedInput] = []
         self._denied: list[ToolCall] = []
 
     @property
@@ -111,6 +115,16 @@ class Agent:
         while end.reason is EndReason.COMPLETED and (more := await self._kept_going()):
             end = await self._drive(more)
         return self._result(end)
+
+    def receive(self, text: str, *, kind: str, origin: Origin) -> None:
+        """Take in what somebody else said: a peer, a channel, an observer, a finished task (R422).
+
+        It joins the tail of the next request under its own origin. This call is the only way to set one: no text can. What a person types
+        comes by `submit`; `Origin.HUMAN` raises `UsageError`.
+        """
+        if origin is Origin.HUMAN:
+            raise UsageError("what a person says comes by 'submit'", hint="Name the origin that the text really has")
+        self._received.append(QueuedInput(kind=kind, text=text, origin=origin))
 
     async def end(self, reason: str = "other") -> None:
         """Tell the hooks that the session ends, and close what ran beside it. Call it once, before the store is closed."""
@@ -178,7 +192,13 @@ class Agent:
         """Tools that came, went or came back since the last request."""
         if self._parts.offering is None or self._stopped:
             return
-        news = await self._parts.offering.news()
+        news = None
+        with anyio.CancelScope() as scope:
+            self._stop = scope.cancel
+            news = await self._parts.offering.news()
+        self._stop = None
+        if news is None:
+            return
         self._conversation, entries = take_in(self._conversation, news, stamp=self._stamp)
         if entries:
             self._record(entries)
@@ -295,9 +315,11 @@ class Agent:
         return await hooks.on_prompt(prompt) or hooks.take_stop()
 
     def _hook_notes(self, parent: str) -> tuple[AttachmentEntry, ...]:
-        """What hooks said since the last request, at the tail (R374, R377)."""
+        """What hooks and others said since the last request, at the tail (R374, R377)."""
         hooks = self._parts.hooks
-        return () if hooks is None else note_entries(hooks.take_notes(), stamp=self._stamp, parent=parent)
+        notes: tuple[Attachment, ...] = (*self._received, *(() if hooks is None else hooks.take_notes()))
+        self._received = []
+        return note_entries(notes, stamp=self._stamp, parent=parent)
 
     async def _kept_going(self) -> tuple[AttachmentEntry, ...]:
         """What a Stop hook tells the model so that it goes on; nothing when the turn may end."""

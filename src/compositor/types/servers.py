@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from .tools import ToolDefinition
 
-
 DEFERRED_TOOLS = "deferred_tools"
 """Subtype of the transcript's marker that holds the definitions of deferred tools as they were first sent (R247)."""
 

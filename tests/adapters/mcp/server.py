@@ -43,6 +43,11 @@ def answer(message, path):
     return None
 
 
+def say(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
 def main(path):
     known = Path(path).read_text("utf-8")
     for line in sys.stdin:
@@ -51,10 +56,10 @@ def main(path):
             continue
         result = answer(message, path)
         reply = {"result": result} if result is not None else {"error": {"code": -32601, "message": "no such method"}}
-        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **reply}), flush=True)
+        say({"id": message["id"], **reply})
         if message["method"] == "tools/call" and Path(path).read_text("utf-8") != known:
             known = Path(path).read_text("utf-8")
-            print(json.dumps({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}), flush=True)
+            say({"method": "notifications/tools/list_changed"})
 
 
 if __name__ == "__main__":

@@ -139,7 +139,9 @@ def values(parts: HeadParts) -> Counter[tuple[str, str]]:
 @pytest.mark.req("R015", "R110")
 def test_every_piece_of_a_file_keeps_its_path_and_line() -> None:
     file = MemoryFile(path="/repo/CLAUDE.md", level=MemoryLevel.PROJECT, text="one\ntwo", first_line=4)
-    loaded = LoadedFile(file=file, path=file.path, pieces=(Piece(4, "one\n"), Piece(9, "two")), real=file.path, data=b"", modified=0)
+    loaded = LoadedFile(
+        file=file, path=file.path, pieces=(Piece(4, "one\n"), Piece(9, "two")), real=file.path, data=b"", modified=0
+    )
     fragments = render_user_context(plan_user_context(chain(loaded)))
     found = [(f.text, f.origin.source) for f in fragments if f.origin.source.line is not None]
     assert found == [

@@ -133,3 +133,12 @@ def test_the_record_gives_back_the_very_definitions():
     ]
     assert wires(recorded) == ["mcp__a__x", "mcp__a__y"]
     assert told_by(recorded).names == found.told.names
+
+
+@pytest.mark.req("R247", "R248")
+def test_a_schema_that_changes_midway_is_not_told_until_a_reset():
+    first = news([listing("a", "x")])
+    changed = ServerListing(server="a", tools=(served("a", "x", description="Does it otherwise."),))
+    assert news([changed], first.told).is_empty
+    reset = news([changed])
+    assert reset.deferred[0].definition.description == "Does it otherwise."

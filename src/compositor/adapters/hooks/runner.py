@@ -21,7 +21,6 @@ from msgspec import Struct
 from compositor.adapters.home import write_private
 from compositor.adapters.tools.environment import child_environment
 from compositor.adapters.tools.process import Ending, Sink, run_process
-from compositor.config.layer import REPOSITORY
 from compositor.policy.hook_output import Ended, HookRun
 from compositor.policy.hooks import Hook, HookKind
 
@@ -146,7 +145,7 @@ class ChildHookRunner:
         return re.sub(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", put, value)
 
     def _environment(self, hook: Hook) -> dict[str, str]:
-        base = child_environment(self._env) if hook.level in REPOSITORY else self._env
+        base = child_environment(self._env) if hook.shared else self._env
         return {**base, **self._own}
 
 

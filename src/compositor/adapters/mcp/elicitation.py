@@ -14,9 +14,10 @@ from compositor.ports import Interviewer, Question
 
 def elicitor(interviewer: Interviewer) -> Callable[[str, Any], Awaitable[Any]]:
     """A function that answers the elicitation requests of servers by asking the person."""
-    import mcp_types
 
-    async def answer(server: str, params: Any) -> mcp_types.ElicitResult:
+    async def answer(server: str, params: Any) -> Any:
+        import mcp_types
+
         if params.mode != "form":
             return mcp_types.ElicitResult(action="decline")
         schema: Mapping[str, Any] = params.requested_schema

@@ -16,7 +16,6 @@ from compositor.types.blocks import (
     TextBlock,
     ThinkingBlock,
     ToolReferenceBlock,
-    ToolResultBlock,
     UnknownBlock,
 )
 from compositor.types.messages import Part, Role
@@ -61,11 +60,17 @@ def _shared(ground: Ground, _options: RequestOptions) -> Place | None:
     return (CacheRegion.TOOLS, len(ground.head.tools) - 1, 0) if ground.head.tools else None
 
 
-def _second(ground: Ground, options: RequestOptions) -> Place | None:
-    """The fork point that branches share (R257), else the end of the system prompt."""
-    if ground.pinned is not None and options.pin is not None:
-        return _last_eligible(ground, (ground.pinned,), options.pin)
-    return (CacheRegion.SYSTEM, len(ground.head.system) - 1, 0) if len(ground.head.system) > 1 else None
+def _fork(ground: Ground, options: RequestOptions) -> Place | None:
+    """The message that branches share (R257)."""
+    if ground.pinned is None or options.pin is None:
+        return None
+    return _last_eligible(ground, (ground.pinned,), options.pin)
+
+
+def _system_end(ground: Ground, _options: RequestOptions) -> Place | None:
+    """What is equal for the sessions of one day in one place; a fork point takes its place."""
+    free = ground.pinned is None and len(ground.head.system) > 1
+    return (CacheRegion.SYSTEM, len(ground.head.system) - 1, 0) if free else None
 
 
 def _opening(ground: Ground, _options: RequestOptions) -> Place | None:
@@ -86,7 +91,8 @@ def _own(ground: Ground, options: RequestOptions) -> Place | None:
 
 SLOTS: tuple[tuple[str, Callable[[Ground, RequestOptions], Place | None]], ...] = (
     ("end of the static system block", _shared),
-    ("end of the system prompt, or fork point", _second),
+    ("fork point", _fork),
+    ("end of the system prompt", _system_end),
     ("end of the user context", _opening),
     ("end of the previous request", _earlier),
     ("end of this request", _own),
@@ -114,7 +120,5 @@ def may_carry_marker(part: Part) -> bool:
             return False
         case TextBlock(text=text):
             return bool(text.strip())
-        case ToolResultBlock():
-            return True
         case _:
             return True

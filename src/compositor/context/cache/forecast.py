@@ -8,7 +8,6 @@ from __future__ import annotations
 from msgspec import Struct
 
 from compositor.config.price import Price
-from compositor.types.request import Compiled
 from compositor.types.usage import CacheCreation, Usage
 
 from .book import CacheBook, Expected
@@ -92,12 +91,12 @@ def as_usage(forecast: Forecast) -> Usage:
     )
 
 
-def headline(forecast: Forecast, compiled: Compiled) -> str:
+def headline(forecast: Forecast) -> str:
     """One line for a person: what is cached of this request."""
     share = forecast.read / forecast.total if forecast.total else 0.0
     money = "" if forecast.dollars is None else f", ${forecast.dollars:.4f}"
     where = f" up to {forecast.reads_to}" if forecast.reads_to else ""
     return (
-        f"forecast for {compiled.options.model}: read {forecast.read:,}{where}, write {forecast.written:,}, "
+        f"forecast: read {forecast.read:,}{where}, write {forecast.written:,}, "
         f"new {forecast.fresh:,} tokens ({share:.0%} from the cache{money})"
     )

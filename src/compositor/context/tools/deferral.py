@@ -105,8 +105,8 @@ def plan_news(
     instructions = [listing for listing in ordered if listing.instructions and listing.server not in told.instructed]
     names = {tool.definition.name: tool.wire for tool in (*plain, *late)}
     return News(
-        plain=_head_tools(plain, "in full: it is small enough or asks for it"),
-        deferred=_head_tools(late, "deferred: found by a search"),
+        plain=_head_tools(plain, "in full: it is small enough or asks for it", deferred=False),
+        deferred=_head_tools(late, "deferred: found by a search", deferred=True),
         notes=tuple(
             note
             for note in (
@@ -151,11 +151,7 @@ def recorded_tools(entries: Iterable[TranscriptEntry]) -> tuple[HeadTool, ...]:
 
 def told_by(tools: Iterable[HeadTool]) -> Told:
     """What a resumed session was told already: the tools of its head and of its markers. Their servers may be away."""
-    return Told(
-        names={
-            tool.origin.source.name or tool.definition.name: tool.definition.name for tool in tools if _is_served(tool)
-        }
-    )
+    return Told(names={tool.origin.source.name: tool.definition.name for tool in tools if _is_served(tool)})
 
 
 def _away(told: Told, listings: Sequence[ServerListing]) -> frozenset[str]:
@@ -166,7 +162,7 @@ def _away(told: Told, listings: Sequence[ServerListing]) -> frozenset[str]:
 
 
 def _is_served(tool: HeadTool) -> bool:
-    return (tool.origin.source.name or "").startswith("mcp__")
+    return tool.origin.source.name.startswith("mcp__")
 
 
 def _plain(fresh: list[ServedTool], deferral: Deferral, access: Access) -> list[ServedTool]:
@@ -175,13 +171,11 @@ def _plain(fresh: list[ServedTool], deferral: Deferral, access: Access) -> list[
     return fresh if not deferral.defers(fresh) else [tool for tool in fresh if tool.always_load]
 
 
-def _head_tools(tools: Sequence[ServedTool], gate: str) -> tuple[HeadTool, ...]:
+def _head_tools(tools: Sequence[ServedTool], gate: str, *, deferred: bool) -> tuple[HeadTool, ...]:
     """In pool order, under the names that the servers' adapter gave them; names are not mapped a second time."""
     wire = {tool.definition.name: tool.wire for tool in tools}
-    made = as_head_tools((replace(tool.definition, deferred=gate.startswith("deferred")) for tool in tools), gate)
-    return tuple(
-        HeadTool(replace(tool.definition, name=wire[tool.origin.source.name or ""]), tool.origin) for tool in made
-    )
+    made = as_head_tools((replace(tool.definition, deferred=deferred) for tool in tools), gate)
+    return tuple(HeadTool(replace(tool.definition, name=wire[tool.origin.source.name]), tool.origin) for tool in made)
 
 
 def _catalog(

@@ -30,7 +30,7 @@ from .images import MANY_SIDE, check_image, read_image_head
 from .raw import as_json, decode_raw, has_lone_surrogate, has_value
 from .service_blocks import judge_server_call, judge_unknown
 from .shape import check_block_shape, check_result_block_shape
-from .walk import OpenCall, Walk
+from .walk import OpenCall, ServerCall, Walk
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _SERVER_ID = "srvtoolu_"
@@ -117,6 +117,8 @@ def _thinking(walk: Walk, block: ThinkingBlock, position: int) -> None:
 
 
 def _thinking_order(walk: Walk, _block: object, position: int) -> None:
+    if walk.thought is None:
+        walk.thought = position
     if position and not isinstance(walk.parts[0].block, ThinkingBlock | RedactedThinkingBlock):
         walk.report("L86", walk.place(position), "thinking stands behind another block of its message")
 
@@ -212,7 +214,7 @@ def _result_text(walk: Walk, item: TextBlock, path: str) -> None:
 
 def _server_tool_use(walk: Walk, block: ServerToolUseBlock, position: int) -> None:
     _shape(walk, block, position)
-    judge_server_call(walk, block.id)
+    judge_server_call(walk, block.id, ServerCall(block.name, position))
 
 
 def _unknown(walk: Walk, block: UnknownBlock, position: int) -> None:

@@ -19,6 +19,10 @@ from .wire_context import WireContext
 
 MAX_MESSAGES = 100_000
 
+_RUN_CODE = ("code_execution", "web_search", "web_fetch")
+_BRINGERS = dict.fromkeys(("code_execution", "bash_code_execution", "text_editor_code_execution"), _RUN_CODE)
+"""Calls whose tool goes by another name: newer web tools run code by themselves."""
+
 
 def check_messages(
     state: LegalityState, messages: Sequence[WireMessage], context: WireContext
@@ -51,21 +55,24 @@ def check_end(
     tools: Collection[str] | None = None,
     thinking: str | None = None,
     credited: bool = False,
+    summarizing: bool = False,
 ) -> tuple[Violation, ...]:
     """What only the end of the list shows.
 
     `tools` are the declared names, `None` when there is no such list to compare with; `thinking` is the kind of thinking asked
-    for; `credited`: a fallback credit allows one appended assistant message (L15).
+    for; `credited`: a fallback credit allows one appended assistant message (L15); `summarizing`: compaction on demand is asked for,
+    which may follow an answer but no open call (L157).
     """
     walk = Walk(state, context)
     _check_count(walk)
     if state.calls:
-        report_open_calls(walk)
-    if not credited and state.previous is Role.ASSISTANT:
+        report_open_calls(walk, "L157" if summarizing else "L55")
+    if not (credited or summarizing) and state.previous is Role.ASSISTANT:
         _check_prefill(walk, thinking)
-    _check_manual_thinking(walk, thinking)
+    _check_thinking(walk, thinking)
     walk.violations.extend(check_images(state, context))
     if tools is not None:
+        _check_resumed(walk, tools)
         _check_references(walk, tools)
     return tuple(walk.violations)
 
@@ -90,12 +97,28 @@ def _check_prefill(walk: Walk, thinking: str | None) -> None:
         walk.report("L16", answer.trailing_space, "the prefilled answer ends in white space")
 
 
-def _check_manual_thinking(walk: Walk, thinking: str | None) -> None:
+def _check_thinking(walk: Walk, thinking: str | None) -> None:
     answer = walk.answer
-    if thinking == "enabled" and answer is not None and answer.has_calls and not answer.starts_with_thinking:
-        walk.report(
-            "L85", f"messages[{answer.index}].content[0]", "the open tool turn does not start with its thinking"
-        )
+    if answer is None:
+        return
+    path = f"messages[{answer.index}].content"
+    if thinking == "enabled" and answer.has_calls and not answer.starts_with_thinking:
+        walk.report("L85", f"{path}[0]", "the open tool turn does not start with its thinking")
+    # Absent is not off: newer models think by default.
+    is_last = answer.has_calls or walk.previous is Role.ASSISTANT
+    if thinking == "disabled" and is_last and answer.thought is not None:
+        walk.report("L87", f"{path}[{answer.thought}]", "the last answer holds thinking while thinking is disabled")
+
+
+def _check_resumed(walk: Walk, tools: Collection[str]) -> None:
+    """A turn that waits for a server tool goes on with that tool. A body without any tools is L66."""
+    answer = walk.answer
+    if answer is None or not tools or walk.previous is not Role.ASSISTANT or walk.section is not None:
+        return
+    for call in answer.waiting:
+        if call.name is not None and not any(name in tools for name in _BRINGERS.get(call.name, (call.name,))):
+            path = f"messages[{answer.index}].content[{call.block}].name"
+            walk.report("L69", path, f"the turn waits for {call.name!r}, and no such tool is declared")
 
 
 def check_images(state: LegalityState, context: WireContext) -> tuple[Violation, ...]:

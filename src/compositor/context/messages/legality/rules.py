@@ -200,6 +200,7 @@ _CALLS = (
     _error(
         "L68", "beside a pending server tool the answer holds results only", D8, "400 without a corresponding result"
     ),
+    _error("L69", "a turn goes on with the server tool that it waits for", D8, "400 but no such tool was provided"),
     _error(
         "L70",
         "a server tool's result follows its call",
@@ -207,6 +208,7 @@ _CALLS = (
         "400 unexpected tool_use_id found",
     ),
     _error("L71", "the client does not answer a server tool", D8),
+    _error("L73", "before a fallback to another model stand no thinking and no open call", D8),
 )
 _THINKING = (
     _error(
@@ -230,6 +232,12 @@ _THINKING = (
     ),
     _warn(
         "L86", "thinking comes first in its message", _issue("lbjlaq/Antigravity-Manager#653"), "400 on older models"
+    ),
+    _warn(
+        "L87",
+        "the last answer holds no thinking while thinking is disabled",
+        _issue("tailcallhq/forgecode#1853"),
+        "400 in 2025, ignored since",
     ),
     _error("L89", "no cache marker on thinking", _issue("Wei-Shaw/sub2api#225"), EXTRA),
     _error(
@@ -261,11 +269,13 @@ _TOOLS = (
         "400 JSON schema is invalid",
     ),
     _error("L103", "an input example fits the schema", D8),
+    _error("L104", "strict tools stay within their limits", D8, "400 Schema is too complex for compilation"),
     _error("L105", "not every tool is deferred", D8, "400 at least one tool must have defer_loading=false"),
     _error("L106", "a deferred tool has no cache marker", D8, "400 cannot have both"),
     _error("L107", "a referenced tool is declared", D8, "400 not found in available tools"),
     _error("L108", "the search tool itself is not deferred", D8),
     _error("L109", "at most 10,000 deferred tools", D8),
+    _error("L111", "each MCP server has exactly one toolset, each toolset its server", D8),
     _error(
         "W06",
         "no anyOf, oneOf or allOf at the top of a tool's schema",
@@ -352,6 +362,7 @@ _COMPACTION = (
     _error("L154", "compaction triggers on input_tokens, at 50,000 or more", D8),
     _error("L155", "a compaction block's text is not empty", SDK),
     _error("L156", "compaction on demand excludes edits, stops, format, forced tools and a remaining budget", SDK),
+    _error("L157", "no summary while a call is open", SDK, "400 compaction_incomplete_turn"),
     _error("L158", "a signed compaction block comes first", SDK, "400 compaction_block_misplaced"),
     _error("L159", "one signed compaction block", SDK, "400 compaction_block_ambiguous"),
     _error("L164", "a signed compaction block needs its beta", D9, "400 not an expected content type"),

@@ -14,7 +14,7 @@ from compositor.types.messages import Role
 
 from .raw import decode_raw
 from .schemas import SERVER_RESULTS, SIGNED_COMPACTION_BETA
-from .walk import Walk
+from .walk import ServerCall, Walk
 
 NamedBlock = Mapping[str, Any]
 
@@ -27,10 +27,10 @@ def judge_unknown(walk: Walk, block: UnknownBlock, position: int) -> None:
         rule(walk, decoded, position)
 
 
-def judge_server_call(walk: Walk, call_id: str) -> None:
+def judge_server_call(walk: Walk, call_id: str, call: ServerCall) -> None:
     """Remember a call that the service answers itself."""
     walk.new_server_ids[call_id] = None
-    walk.open_server_ids[call_id] = None
+    walk.open_server_calls[call_id] = call
 
 
 def _server_result(walk: Walk, block: NamedBlock, position: int) -> None:
@@ -40,7 +40,7 @@ def _server_result(walk: Walk, block: NamedBlock, position: int) -> None:
     if not walk.has_server_call(call_id):
         path = walk.place(position, ".tool_use_id")
         walk.report("L70", path, f"no server tool call {call_id!r} stands before this result")
-    walk.open_server_ids.pop(call_id, None)
+    walk.open_server_calls.pop(call_id, None)
     content = block.get("content")
     found = content.get("tool_references") if isinstance(content, dict) else None
     for index, item in enumerate(found if isinstance(found, list) else ()):
@@ -50,9 +50,13 @@ def _server_result(walk: Walk, block: NamedBlock, position: int) -> None:
             walk.references.append(("L107", name, place))
 
 
-def _mcp_call(walk: Walk, block: NamedBlock, _position: int) -> None:
+def _mcp_call(walk: Walk, block: NamedBlock, position: int) -> None:
     if isinstance(block.get("id"), str):
-        judge_server_call(walk, block["id"])
+        judge_server_call(walk, block["id"], ServerCall(None, position))
+
+
+def _fallback(walk: Walk, _block: NamedBlock, position: int) -> None:
+    walk.fallback = position
 
 
 def _compaction(walk: Walk, block: NamedBlock, position: int) -> None:
@@ -94,5 +98,6 @@ NAMED_BLOCK_RULES: dict[str, Callable[[Walk, NamedBlock, int], None]] = {
     "tool_addition": _tool_change,
     "tool_removal": _tool_change,
     "mcp_tool_use": _mcp_call,
+    "fallback": _fallback,
     **dict.fromkeys(SERVER_RESULTS, _server_result),
 }

@@ -21,6 +21,9 @@ from .wire_context import WireContext
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 SAFE_NAME = 64
 MAX_DEFERRED = 10_000
+MAX_STRICT, MAX_OPTIONAL, MAX_UNIONS = 20, 24, 16
+SERVERS_ALONE_BETA = "mcp-client-2025-04-04"
+"""The oldest beta of the connector, which knows no toolsets."""
 COMBINATORS = ("anyOf", "oneOf", "allOf")
 
 
@@ -43,6 +46,24 @@ def check_tools(tools: Sequence[Any], context: WireContext) -> Iterator[Violatio
         yield Violation("L105", "tools", "every tool is deferred")
     if deferred > MAX_DEFERRED:
         yield Violation("L109", "tools", f"{deferred} deferred tools are above {MAX_DEFERRED}")
+    yield from _check_strict(tools)
+
+
+def check_servers(tools: object, servers: object, context: WireContext) -> Iterator[Violation]:
+    """Each server of the connector has exactly one toolset, and each toolset its server (L111)."""
+    entries = [*enumerate(tools)] if isinstance(tools, list) else []
+    named = [(index, tool["mcp_server_name"]) for index, tool in entries if _is_toolset(tool)]
+    declared = [*enumerate(servers)] if isinstance(servers, list) else []
+    known = [(index, server["name"]) for index, server in declared if isinstance(server, dict) and "name" in server]
+    if not named and SERVERS_ALONE_BETA in context.betas:
+        return
+    for index, name in named:
+        if name not in [server for _, server in known]:
+            yield Violation("L111", f"tools[{index}].mcp_server_name", f"no server {name!r} is declared")
+    for index, name in known:
+        count = [server for _, server in named].count(name)
+        if count != 1:
+            yield Violation("L111", f"mcp_servers[{index}].name", f"{count} toolsets name the server {name!r}, not one")
 
 
 def tool_names(tools: object) -> frozenset[str] | None:
@@ -65,6 +86,42 @@ def check_system(system: Sequence[Any], context: WireContext) -> Iterator[Violat
             yield Violation("W09", f"{path}.text", "the text is empty or white space only")
         if not text.isascii() and has_lone_surrogate(text):
             yield Violation("W01", f"{path}.text", "the text holds a lone surrogate")
+
+
+def _is_toolset(tool: object) -> bool:
+    return isinstance(tool, dict) and tool.get("type") == "mcp_toolset" and "mcp_server_name" in tool
+
+
+def _check_strict(tools: Sequence[Any]) -> Iterator[Violation]:
+    """Numbers over all strict tools together (L104); what stands deeper than a tool's own parameters is not counted."""
+    strict = [
+        (index, tool) for index, tool in enumerate(tools) if isinstance(tool, dict) and tool.get("strict") is True
+    ]
+    for index, tool in strict:
+        if "toolset" in str(tool.get("type")):
+            yield Violation("L104", f"tools[{index}].strict", "a toolset cannot be strict")
+    schemas = [tool["input_schema"] for _, tool in strict if isinstance(tool.get("input_schema"), dict)]
+    parameters = [found for schema in schemas for found in _parameters(schema)]
+    counts = (
+        ("strict tools", len(schemas), MAX_STRICT),
+        ("optional parameters", sum(not is_required for is_required, _ in parameters), MAX_OPTIONAL),
+        ("parameters of several types", sum(_is_union(value) for _, value in parameters), MAX_UNIONS),
+    )
+    for what, count, most in counts:
+        if count > most:
+            yield Violation("L104", "tools", f"{count} {what} are above {most}")
+
+
+def _parameters(schema: dict[str, Any]) -> Iterator[tuple[bool, Any]]:
+    """Whether each parameter is required, and its schema."""
+    required = schema.get("required")
+    properties = schema.get("properties")
+    for name, value in (properties if isinstance(properties, dict) else {}).items():
+        yield isinstance(required, list) and name in required, value
+
+
+def _is_union(schema: Any) -> bool:
+    return isinstance(schema, dict) and ("anyOf" in schema or isinstance(schema.get("type"), list))
 
 
 def _check_name(tool: dict[str, Any], names: set[str], path: str) -> Iterator[Violation]:

@@ -15,6 +15,7 @@ from compositor.types.blocks import (
     ServerToolUseBlock,
     TextBlock,
     ToolResultBlock,
+    ToolUseBlock,
     UnknownBlock,
     block_type,
 )
@@ -95,12 +96,12 @@ def _is_result(part: Part) -> bool:
     return isinstance(part.block, ToolResultBlock)
 
 
-def report_open_calls(walk: Walk) -> None:
+def report_open_calls(walk: Walk, rule: str = "L55") -> None:
     """One finding for each call that has no result where it should be."""
     for call in walk.calls.values():
         if call.id not in walk.results:
             walk.report(
-                "L55",
+                rule,
                 f"messages[{walk.caller}].content[{call.block}]",
                 f"the call {call.id!r} has no result in the next message",
             )
@@ -115,14 +116,26 @@ def _close_assistant(walk: Walk, message: WireMessage) -> None:
     parts = message.parts
     last = parts[-1] if parts else None
     walk.after_server = last is not None and _is_server_block(last)
-    walk.server_pending = bool(walk.open_server_ids)
+    walk.server_pending = bool(walk.open_server_calls)
     walk.answer = Answer(
         index=walk.index,
-        starts_with_thinking=bool(parts) and isinstance(parts[0].block, THINKING_TYPES),
+        thought=walk.thought,
         has_calls=bool(walk.new_calls),
         is_resumable=_is_resumable(message),
+        waiting=tuple(walk.open_server_calls.values()),
         trailing_space=_trailing_space(walk, last),
     )
+
+
+def _before_fallback(walk: Walk, message: WireMessage) -> None:
+    """What the first model thought and asked for was dropped when another one took over."""
+    if walk.fallback is None:
+        return
+    pending = {call.block for call in walk.open_server_calls.values()}
+    for position, part in enumerate(message.parts[: walk.fallback]):
+        if isinstance(part.block, (*THINKING_TYPES, ToolUseBlock)) or position in pending:
+            path = walk.place(position)
+            walk.report("L73", path, f"a {block_type(part.block)!r} block stands before the fallback to another model")
 
 
 def _is_server_block(part: Part) -> bool:
@@ -200,7 +213,10 @@ def _system_content(walk: Walk, message: WireMessage) -> None:
 
 MESSAGE_RULES: dict[Role, tuple[tuple[MessageRule, ...], tuple[MessageRule, ...]]] = {
     Role.USER: ((_end_of_hollow, _end_of_section, _empty_user), (_answers, _close_user)),
-    Role.ASSISTANT: ((_first, _end_of_hollow, _end_of_section, _empty_assistant), (_answers, _close_assistant)),
+    Role.ASSISTANT: (
+        (_first, _end_of_hollow, _end_of_section, _empty_assistant),
+        (_answers, _before_fallback, _close_assistant),
+    ),
     Role.SYSTEM: ((_end_of_hollow, _system, _settings, _system_content), ()),
 }
 """For each role: the rules before the blocks and those after them."""

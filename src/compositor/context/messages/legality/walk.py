@@ -22,6 +22,13 @@ class OpenCall(Struct, frozen=True):
     toolset: str | None = None
 
 
+class ServerCall(Struct, frozen=True):
+    """A call that the service answers itself. `name` is that of its tool, `None` for a tool of an MCP server."""
+
+    name: str | None
+    block: int
+
+
 class Section(Struct, frozen=True, kw_only=True):
     """System messages side by side (L35). `start` and `content` are indexes of messages; `before` spoke before them."""
 
@@ -31,13 +38,21 @@ class Section(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """The newest assistant message: what the end of the list must know about it."""
+    """The newest assistant message: what the end of the list must know about it.
+
+    `thought` is the block that holds its first thinking; `waiting` are the calls of server tools that have no result yet.
+    """
 
     index: int
-    starts_with_thinking: bool
+    thought: int | None
     has_calls: bool
     is_resumable: bool
+    waiting: tuple[ServerCall, ...] = ()
     trailing_space: str | None = None
+
+    @property
+    def starts_with_thinking(self) -> bool:
+        return self.thought == 0
 
 
 class LegalityState(Struct, frozen=True, kw_only=True):
@@ -80,6 +95,7 @@ class Walk:
         "calls",
         "context",
         "defined",
+        "fallback",
         "has_tool_blocks",
         "hollow",
         "images",
@@ -88,7 +104,7 @@ class Walk:
         "new_call_ids",
         "new_calls",
         "new_server_ids",
-        "open_server_ids",
+        "open_server_calls",
         "parts",
         "previous",
         "references",
@@ -97,6 +113,7 @@ class Walk:
         "section",
         "server_pending",
         "signed_compactions",
+        "thought",
         "violations",
     )
 
@@ -128,7 +145,9 @@ class Walk:
         self.new_calls: dict[str, OpenCall] = {}
         self.results: set[str] = set()
         self.answered = 0
-        self.open_server_ids: dict[str, None] = {}
+        self.open_server_calls: dict[str, ServerCall] = {}
+        self.thought: int | None = None
+        self.fallback: int | None = None
 
     def begin(self, message: WireMessage) -> None:
         """Turn to the next message."""
@@ -139,8 +158,10 @@ class Walk:
         self.new_calls = {}
         if self.results:
             self.results = set()
-        if self.open_server_ids:
-            self.open_server_ids = {}
+        if self.open_server_calls:
+            self.open_server_calls = {}
+        self.thought = None
+        self.fallback = None
 
     def place(self, block: int, rest: str = "") -> str:
         """The path of a block of the message at hand."""

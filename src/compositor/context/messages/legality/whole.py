@@ -24,7 +24,7 @@ from .markers import check_markers, read_marks
 from .options import check_option_relations, thinking_kind
 from .rules import Violation
 from .shape import check_body_shape
-from .tool_rules import check_system, check_tools, tool_names
+from .tool_rules import check_servers, check_system, check_tools, tool_names
 from .turns import SettingMessage
 from .walk import LegalityState
 from .wire_context import WireContext
@@ -110,6 +110,7 @@ def _check_decoded(body: dict[str, Any], data: bytes, context: WireContext) -> I
     system = body.get("system")
     if isinstance(tools, list):
         yield from check_tools(tools, context)
+    yield from check_servers(tools, body.get("mcp_servers"), context)
     if isinstance(system, list):
         yield from check_system(system, context)
     elif isinstance(system, str):
@@ -145,6 +146,7 @@ def _check_relations(
         tools=tool_names(body.get("tools")),
         thinking=thinking_kind(body),
         credited=body.get("fallback_credit_token") is not None,
+        summarizing=body.get("compaction") is not None,
     )
     for violation in (*violations, *end):
         yield Violation(violation.rule, _as_written(violation.path, messages), violation.message)

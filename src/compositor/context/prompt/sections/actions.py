@@ -1,11 +1,15 @@
 """Section `actions`: which actions run freely and which need a word first (R037).
 
-Decides the text; depends on nothing but the profile. What the client lets through is decided elsewhere and does not depend on this.
+Decides the text; depends on nothing but the profile and the catalogue of destructive commands. What the client
+lets through is decided elsewhere and does not depend on this.
 """
 
 from __future__ import annotations
 
+import re
+
 from compositor.context.prompt.facts import SectionProfile
+from compositor.types.patterns import DESTRUCTIVE_PATTERNS
 
 _TEXT = """\
 # Acting with care
@@ -21,7 +25,8 @@ Ask before you
 build or deployment pipelines;
 - touch what others see or share: push code, open, close or comment on issues and pull requests, send mail or messages, publish packages, \
 change shared infrastructure or permissions;
-- send content to a service outside: what is uploaded may be kept and found, even when it is deleted later.
+- send content to a service outside: what is uploaded may be kept and found, even when it is deleted later;
+- run any of these commands: {commands}.
 
 Consent is as wide as the request and no wider. Leave to push this branch now is not leave to push another, or again tomorrow: one \
 approval is not a standing one, unless the project's own instructions say that such actions may be taken without asking. When you ask, \
@@ -35,5 +40,6 @@ Commit only when the user asks for it, and then only what belongs to the task. D
 
 
 def render_actions(_profile: SectionProfile) -> str:
-    """The text of the section."""
-    return _TEXT
+    """The text of the section. The commands are those of the one catalogue that the gate holds back too (R369)."""
+    commands = dict.fromkeys(found for row in DESTRUCTIVE_PATTERNS for found in re.findall(r"`[^`]+`", row.warning))
+    return _TEXT.replace("{commands}", ", ".join(commands))
