@@ -16,7 +16,7 @@ pytestmark = pytest.mark.corpus
 PROFILE = ServiceProfile(max_output=128_000, system_role=True, prefill=True)
 # Most recordings dropped the header that names the betas.
 BETAS = (
-    "context-management-2025-06-27,compact-2026-01-12,mcp-client-2025-11-20,task-budgets-2026-03-13,"
+    "context-management-2025-06-27,compact-2026-01-12,mcp-client-2025-04-04,mcp-client-2025-11-20,task-budgets-2026-03-13,"
     "mid-conversation-tool-changes-2026-07-01"
 )
 

@@ -96,6 +96,7 @@ ALSO_A_SHAPE = {
     "L37-0": "an unknown key inside output_config",
     "L37-2": "output_config on a user message",
     "L64-0": "a block that no result holds",
+    "L104-3": "a key that a toolset does not have",
     "L144-0": "a media type outside the list",
     "L154-1": "a trigger outside the list",
 }

@@ -7,6 +7,7 @@ import itertools
 import msgspec
 import pytest
 
+from compositor.config.options import TURN_SCOPE_BETA
 from compositor.context.head import compile_head
 from compositor.context.prefix import empty_prefix, extend
 from compositor.context.transcript.graph import Path
@@ -26,11 +27,11 @@ from compositor.loop.resume import (
 from compositor.loop.session import Stamp
 from compositor.types.attachments import TextAttachment
 from compositor.types.blocks import TextBlock
-from compositor.types.entries import AssistantEntry, TranscriptEntry, UserEntry
-from compositor.types.journal import SendOutcome, SendRecord
+from compositor.types.entries import AssistantEntry, AttachmentEntry, TranscriptEntry, UserEntry
+from compositor.types.journal import SendOutcome, SendRecord, SentEntry
 from compositor.types.provenance import Attribution, Fragment, Lane, Lifetime, Source
 from compositor.types.request import HeadParts, RequestOptions, Ttl
-from compositor.types.snapshot import Facts
+from compositor.types.snapshot import Facts, PrefixEvent
 from tests.properties.building import FACTS, OPTIONS, WIRE
 
 
@@ -219,3 +220,90 @@ def test_tools_and_the_frame_are_no_news() -> None:
     )
     assert news_notes(changes, ()) == ()
     assert [change.describe() for change in changes] == ["tool 'Read' was changed", "context 'envelope' was changed"]
+
+
+SPEAKING = msgspec.structs.replace(FACTS, system_role=True)
+SILENT = msgspec.structs.replace(FACTS, system_role=False)
+NOTED: tuple[TranscriptEntry, ...] = (
+    HISTORY[0],
+    AttachmentEntry(uuid="n0", parent="u1", time="t", attachment=TextAttachment(kind="plan_mode", text="Plan only.")),
+    *HISTORY[1:],
+)
+
+
+def noted_history(facts: Facts, lane: Lane, *, betas: tuple[str, ...] = ()) -> History:
+    """A session whose note went out in `lane` with its first, answered request; the second one was answered as well."""
+    options = msgspec.structs.replace(OPTIONS, model=facts.model, betas=betas)
+    sends = tuple(
+        msgspec.structs.replace(
+            one,
+            record=msgspec.structs.replace(
+                one.record,
+                options=options,
+                sent=sent,
+                view_digest=extend(empty_prefix(HEAD, facts, WIRE), NOTED[:cut]).view_digest,
+            ),
+        )
+        for one, cut, sent in (
+            (send(1, HISTORY[:1]), 2, (SentEntry("u1"), SentEntry("n0", lane))),
+            (send(2, HISTORY[:3]), 4, (SentEntry("u2"),)),
+        )
+    )
+    return history(NOTED, *sends)
+
+
+def events_of(facts: Facts, past: History, *named: PrefixEvent) -> list[str]:
+    resumed = rebuild_prefix(empty_prefix(HEAD, facts, WIRE), past)
+    return [event.name.value for event in proof_notes(resumed.proof, named)[0]]
+
+
+@pytest.mark.req("R222")
+def test_notes_that_the_new_endpoint_cannot_carry_are_a_named_event() -> None:
+    """Law 2: system messages that were sent become reminders; the event says so once, beside that of a new model."""
+    past = noted_history(SPEAKING, Lane.API_SYSTEM)
+    assert events_of(SPEAKING, past) == []
+    assert events_of(SILENT, past) == ["provider_degrade"]
+    (event,), (note,) = proof_notes(rebuild_prefix(empty_prefix(HEAD, SILENT, WIRE), past).proof, ())
+    assert "takes no system messages" in event.cause
+    assert note.code == "resume.differs"
+    other = msgspec.structs.replace(SILENT, model="claude-haiku-4-5")
+    assert events_of(other, past, *model_switch(past, other.model)) == ["provider_degrade"]
+
+
+@pytest.mark.req("R222")
+def test_a_session_that_goes_on_where_its_notes_are_reminders_records_nothing_again() -> None:
+    past = noted_history(SILENT, Lane.REMINDER)
+    assert events_of(SILENT, past) == []
+    frozen = noted_history(SPEAKING, Lane.API_SYSTEM)
+    degraded = extend(empty_prefix(HEAD, SILENT, WIRE), NOTED[:4]).view_digest
+    first, second = frozen.journal.sends
+    second = msgspec.structs.replace(second, record=msgspec.structs.replace(second.record, view_digest=degraded))
+    since = msgspec.structs.replace(frozen, journal=Journal((first, second)))
+    assert events_of(SILENT, since) == []
+    assert events_of(SPEAKING, since) == ["provider_degrade"]
+
+
+@pytest.mark.req("R222")
+def test_turn_scoped_notes_without_their_beta_are_a_named_event_and_never_keep_the_field() -> None:
+    scoped = msgspec.structs.replace(SPEAKING, turn_scoped=True)
+    past = noted_history(scoped, Lane.TURN_SYSTEM, betas=(TURN_SCOPE_BETA,))
+    entry = msgspec.structs.replace(NOTED[1], attachment=TextAttachment(kind="token_usage", text="100 of 200 used"))
+    sent = extend(empty_prefix(HEAD, scoped, WIRE), (NOTED[0], entry, *NOTED[2:4]))
+    first, second = past.journal.sends
+    second = msgspec.structs.replace(
+        second, record=msgspec.structs.replace(second.record, view_digest=sent.view_digest)
+    )
+    past = msgspec.structs.replace(
+        past,
+        path=msgspec.structs.replace(past.path, entries=(NOTED[0], entry, *NOTED[2:])),
+        journal=Journal((first, second)),
+    )
+    assert events_of(scoped, past) == []
+    assert events_of(SPEAKING, past) == ["provider_degrade"]
+    without = rebuild_prefix(empty_prefix(HEAD, SPEAKING, WIRE), past).prefix
+    assert not any(chunk.message.clear_at for chunk in without.settled if chunk.message is not None)
+
+
+def test_another_model_without_notes_is_no_degrade() -> None:
+    other = msgspec.structs.replace(SILENT, model="claude-haiku-4-5")
+    assert events_of(other, history(), *model_switch(history(), other.model)) == []

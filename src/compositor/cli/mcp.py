@@ -154,22 +154,16 @@ def login_command(name: str, project: Path | None) -> None:
 def _choice(cwd: str) -> ServerChoice:
     from compositor.adapters.mcp.session import find_servers
     from compositor.adapters.settings_files import find_places, load_settings
+    from compositor.adapters.trust import foreign_settings, read_trust
     from compositor.config.environment import join_environment
     from compositor.config.flags import Flags
-    from compositor.config.trust import Trust
 
     places = find_places(cwd, os.environ)
+    home = find_home(os.environ)
     settings = load_settings(places)
-    variables = join_environment(os.environ, settings, Trust.UNTRUSTED).variables
-    return find_servers(
-        places,
-        find_home(os.environ),
-        variables,
-        flags=Flags(),
-        settings=settings,
-        trust=Trust.UNTRUSTED,
-        interactive=True,
-    )
+    trust = read_trust(home, places.root, foreign=foreign_settings(os.environ))
+    variables = join_environment(os.environ, settings, trust).variables
+    return find_servers(places, home, variables, flags=Flags(), settings=settings, trust=trust, interactive=True)
 
 
 def _made(servers: list[McpServer], cwd: str, auth: Any = None) -> McpServers:

@@ -63,7 +63,7 @@ def rebuild(transcript: Transcript, record: SendRecord, heads: HeadStore) -> Com
     facts = sent_facts(known, transcript.journal, record)
     path = active_path(transcript.entries, leaf=record.leaf) if record.leaf is not None else Path()
     wire = wire_context(profile, find_platform("claude-api"), api_version=options.api_version, betas=options.betas)
-    head = with_recorded_tools(compile_head(parts), path.markers)
+    head = with_recorded_tools(compile_head(parts), path.markers, wire)
     snapshot = Snapshot(head=head, entries=path.entries, facts=facts, options=options)
     return compile_request(snapshot, wire)
 

@@ -172,9 +172,11 @@ def _check_tools_exist(body: Mapping[str, Any]) -> Iterator[Refusal]:
         for block in blocks
         if block["type"] == "tool_addition" and isinstance(definition := block["tool"].get("definition"), dict)
     }
+    # What a toolset offers is not in the body.
+    is_closed = not any(tool.get("type") == "mcp_toolset" for tool in tools)
     for block in blocks:
         for reference in _references(block):
-            if reference not in names:
+            if is_closed and reference not in names:
                 yield Refusal(message=f"Tool reference '{reference}' not found in available tools", rule="L107")
 
 

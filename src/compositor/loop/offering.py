@@ -16,10 +16,15 @@ from msgspec.structs import replace
 from compositor.config.contract import RunContract
 from compositor.config.platforms import Ability
 from compositor.context.head import compile_head
+from compositor.context.messages.legality import WireContext
+from compositor.context.messages.legality.tool_rules import check_tools
 from compositor.context.prefix import offer_tools
 from compositor.context.tools.deferral import AUTO_SHARE, Deferral, News, marker_detail, recorded_tools
+from compositor.context.wire.canonical import encode_tool
+from compositor.types.diagnostics import Severity
 from compositor.types.entries import AttachmentEntry, MarkerEntry, TranscriptEntry
-from compositor.types.request import Head
+from compositor.types.provenance import Omission
+from compositor.types.request import Head, HeadTool
 from compositor.types.servers import DEFERRED_TOOLS
 
 from .session import Conversation, Stamp
@@ -55,11 +60,33 @@ def take_in(
     return msgspec.structs.replace(conversation, prefix=prefix), tuple(entries)
 
 
-def with_recorded_tools(head: Head, markers: Iterable[TranscriptEntry]) -> Head:
-    """A stored head with the deferred tools of this session in place of whatever else was stored beside it (R243, R424)."""
+def with_recorded_tools(head: Head, markers: Iterable[TranscriptEntry], wire: WireContext) -> Head:
+    """A stored head with the deferred tools of this session in place of whatever else was stored beside it (R243, R424).
+
+    A recorded tool that no request may hold is left out; the others stay (F10, F11).
+    """
     own = tuple(tool for tool in head.parts.tools if not tool.definition.deferred)
-    tools = (*own, *recorded_tools(markers))
-    return head if tools == head.parts.tools else compile_head(replace(head.parts, tools=tools))
+    taken = {tool.definition.name for tool in own}
+    kept: list[HeadTool] = []
+    omissions: list[Omission] = []
+    for tool in recorded_tools(markers):
+        problem = "another tool has its name (L101)" if tool.definition.name in taken else _refusal(tool, wire)
+        if problem is None:
+            kept.append(tool)
+        else:
+            what = f"tool {tool.origin.source.name!r}"
+            omissions.append(Omission(what, f"as it was recorded, {problem}", "tools.recorded", tool.origin.source))
+    if (*own, *kept) == head.parts.tools:
+        return head
+    parts = replace(head.parts, tools=(*own, *kept), omissions=(*head.parts.omissions, *omissions))
+    return compile_head(parts)
+
+
+def _refusal(tool: HeadTool, wire: WireContext) -> str | None:
+    # Deferral is judged over the whole list; alone, the tool would be one list of deferred tools only (L105).
+    data = encode_tool(replace(tool.definition, deferred=False))
+    found = check_tools([msgspec.json.decode(data)], wire)
+    return next((f"{one.message} ({one.rule})" for one in found if one.severity is Severity.ERROR), None)
 
 
 def plan_deferral(contract: RunContract, wish: str | None) -> Deferral:

@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
+from compositor.config.options import TURN_SCOPE_BETA
 from compositor.context.attachments.restore import restore_attachments
 from compositor.context.head import compile_head
+from compositor.context.messages.legality import WireContext, check_regions
 from compositor.context.prefix import Prefix, extend
 from compositor.context.transcript.history import History
 from compositor.context.transcript.journal import Journal, Send, last_send, last_settled, settled_lanes
@@ -31,7 +33,7 @@ STEP = "resume"
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
-    """The head that the last answered request was sent with. `problem` says why its parts cannot be had."""
+    """The head that the last answered request was sent with. `problem` says why it cannot be had or sent."""
 
     digest: str
     parts: HeadParts | None = None
@@ -53,6 +55,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     what: str
     cause: str
     entry: str | None = None
+    name: EventName = EventName.COLD_CLEAN
 
 
 class Proof(Struct, frozen=True, kw_only=True):
@@ -87,12 +90,25 @@ def restore_history(history: History) -> History:
     return msgspec.structs.replace(history, path=path, diagnostics=(*history.diagnostics, *restored.diagnostics))
 
 
+def judge_head(recorded: Recorded, wire: WireContext) -> Recorded:
+    """The recorded head with its problem when the service would refuse it: a name or schema in it that no request may hold (F10, F11)."""
+    if recorded.parts is None:
+        return recorded
+    own = tuple(tool for tool in recorded.parts.tools if not tool.definition.deferred)
+    found = check_regions(compile_head(msgspec.structs.replace(recorded.parts, tools=own)), wire)
+    broken = next((one for one in found if one.severity is Severity.ERROR), None)
+    if broken is None:
+        return recorded
+    problem = f"the recorded head would be refused: {broken.message} at {broken.path} ({broken.rule})"
+    return msgspec.structs.replace(recorded, problem=problem)
+
+
 def choose_head(planned: HeadParts, recorded: Recorded | None, *, replays: bool) -> HeadChoice:
     """The recorded head where it can be had and is wanted, else a new one: that is a prefix event with its cause."""
     if recorded is None:
         return HeadChoice(head=compile_head(planned))
     changes = () if recorded.parts is None else head_changes(recorded.parts, planned)
-    if replays and recorded.parts is not None:
+    if replays and recorded.parts is not None and not recorded.problem:
         return HeadChoice(
             head=compile_head(recorded.parts), changes=changes, diagnostics=tuple(map(_kept_note, changes))
         )
@@ -139,7 +155,8 @@ def replayed_facts(facts: Facts, journal: Journal) -> Facts:
 
 def sent_facts(facts: Facts, journal: Journal, record: SendRecord) -> Facts:
     """The facts under which one recorded request was compiled: beside what was frozen, the lanes it chose itself."""
-    return _frozen(facts, journal, record, {sent.entry: sent.lane for sent in record.sent})
+    scoped = msgspec.structs.replace(facts, turn_scoped=TURN_SCOPE_BETA in record.options.betas)
+    return _frozen(scoped, journal, record, {sent.entry: sent.lane for sent in record.sent})
 
 
 def _frozen(facts: Facts, journal: Journal, record: SendRecord, own: Mapping[str, Lane]) -> Facts:
@@ -171,7 +188,10 @@ def rebuild_prefix(empty: Prefix, history: History) -> Resumed:
 
 
 def proof_notes(proof: Proof, events: Sequence[PrefixEvent]) -> tuple[tuple[PrefixEvent, ...], tuple[Diagnostic, ...]]:
-    """What a proof that does not hold is: told, and a prefix event unless one was named already."""
+    """What a proof that does not hold is: told, and a prefix event unless one was named already.
+
+    Notes that changed their lane are an event of their own, beside that of a new model (law 2).
+    """
     if proof.recorded is None:
         return (), ()
     if proof.holds:
@@ -180,10 +200,10 @@ def proof_notes(proof: Proof, events: Sequence[PrefixEvent]) -> tuple[tuple[Pref
         Diagnostic("resume.differs", f"{one.what}: {one.cause}", where=one.entry or "", step=STEP)
         for one in proof.differences
     )
-    if events:
-        return (), notes
     first = proof.differences[0]
-    return (PrefixEvent(name=EventName.COLD_CLEAN, cause=f"{first.what}: {first.cause}", entry=first.entry),), notes
+    if events and first.name is EventName.COLD_CLEAN:
+        return (), notes
+    return (PrefixEvent(name=first.name, cause=f"{first.what}: {first.cause}", entry=first.entry),), notes
 
 
 def news_entries(
@@ -231,6 +251,10 @@ def _difference(empty: Prefix, sent: Sequence[tuple[Send, int]], history: Histor
     last = sent[-1][0].record
     if last.head_digest != empty.head.digest:
         return Difference(what="the head", cause="it was compiled anew")
+    if _lanes_moved(empty, history.path.entries[: sent[-1][1]], last):
+        takes = "takes" if empty.facts.system_role else "takes no"
+        cause = f"{empty.facts.model} on this platform {takes} system messages as they were sent (L30, L38)"
+        return Difference(what="the lane of notes", cause=cause, name=EventName.PROVIDER_DEGRADE)
     if last.options.model != empty.facts.model:
         return Difference(what="the messages", cause="the model was changed, and thinking is replayed to its own model")
     entries, prefix, good = history.path.entries, empty, None
@@ -251,6 +275,19 @@ def _difference(empty: Prefix, sent: Sequence[tuple[Send, int]], history: Histor
         cause = f"this program renders it otherwise than {program or 'the one that sent it'}"
     behind = "from the first message on" if good is None else f"the messages behind entry {good!r}"
     return Difference(what=behind, cause=cause, entry=good)
+
+
+def _lanes_moved(empty: Prefix, entries: Sequence[TranscriptEntry], record: SendRecord) -> bool:
+    """Whether the request comes out as it was sent once system messages are what they were then, and only so."""
+    now = msgspec.structs.replace(empty.facts, model=record.options.model)
+    scoped = TURN_SCOPE_BETA in record.options.betas
+    then = (msgspec.structs.replace(now, system_role=role, turn_scoped=scoped) for role in (True, False))
+    wire = msgspec.structs.replace(empty.wire, system_role=None)
+
+    def digest(facts: Facts) -> str:
+        return extend(msgspec.structs.replace(empty, facts=facts, wire=wire), entries).view_digest
+
+    return digest(now) != record.view_digest and any(digest(facts) == record.view_digest for facts in then)
 
 
 def _kept_note(change: Change) -> Diagnostic:

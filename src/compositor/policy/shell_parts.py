@@ -87,8 +87,7 @@ def _statement(node: Node) -> Iterator[Part]:
     elif node.type == "test_command":
         yield from _test(node)
     elif node.type == "redirected_statement":
-        for child in node.children:
-            yield from _input(child) if child.type in _INPUTS else _statement(child)
+        yield from _redirected(node)
     elif node.type == "for_statement":
         yield from _for(node)
     elif node.type in {"variable_assignment", "variable_assignments", "declaration_command"}:
@@ -99,6 +98,13 @@ def _statement(node: Node) -> Iterator[Part]:
 
 def _group(node: Node) -> Iterator[Part]:
     _check_gaps(node)
+    kinds = [child.type for child in node.children if child.is_named]
+    if (node.type == "pipeline" and "negated_command" in kinds[1:]) or (
+        node.type == "compound_statement" and not kinds
+    ):
+        raise ValueError("the shell itself would not take the line")
+    if node.type == "negated_command" and re.match(rb"! +[^\n#! ]", node.text or b"") is None:
+        raise ValueError("an exclamation mark stands alone or in a word")
     if node.type == "compound_statement" and (node.text or b"")[1:2] not in {b" ", b"\n"}:
         raise ValueError("a brace stands where a command could begin")  # to the shell `{}` is the name of one
     for child in node.children:
@@ -106,6 +112,21 @@ def _group(node: Node) -> Iterator[Part]:
             yield from _statement(child)
         elif child.type not in _SIGNS:
             raise ValueError(f"the command holds {child.type!r}, which is not taken apart")
+
+
+def _redirected(node: Node) -> Iterator[Part]:
+    """A command with redirections. The grammar has no word for a `-` in front of a here-document (`python - <<E`)."""
+    body, *others = node.children
+    start = others[0].start_byte - node.start_byte if others else len(node.text or b"")
+    gap = (node.text or b"")[body.end_byte - node.start_byte : start].strip(b" ")
+    if gap != b"-" or body.type != "command":
+        _check_gaps(node)
+        gap = b""
+    for child in (body, *others):
+        found = list(_input(child) if child.type in _INPUTS else _statement(child))
+        if child == body and gap:
+            found[-1] = replace(found[-1], words=(*found[-1].words, Word("-", "-", literal=True)))
+        yield from found
 
 
 def _for(node: Node) -> Iterator[Part]:
@@ -127,14 +148,14 @@ def _assignments(node: Node) -> Iterator[Part]:
     _check_gaps(node)
     for child in [node] if node.type == "variable_assignment" else node.children:
         if child.type == "variable_assignment":
-            yield from _assignment(child)
+            yield from _assignment(child, exported=node.type == "declaration_command")
         elif child.type != "export":
             raise ValueError(f"the command declares variables in a way that is not taken apart ({_text(child)!r})")
 
 
-def _assignment(node: Node) -> Iterator[Part]:
+def _assignment(node: Node, *, exported: bool) -> Iterator[Part]:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-    if name is None or name.type != "variable_name" or not is_harmless_variable(_text(name)):
+    if name is None or name.type != "variable_name" or not is_harmless_variable(_text(name), exported=exported):
         raise ValueError(f"the assignment {_text(node)!r} is not known to be harmless")
     if value is not None and value.type not in _WORDS | _REPLACED:
         raise ValueError(f"the value of {_text(name)!r} is not taken apart")
@@ -164,7 +185,7 @@ def _command(node: Node) -> Iterator[Part]:
             yield from _input(child)
             text[start:end] = b" " * (end - start)
         elif child.type == "variable_assignment" and len(read) == assigned:
-            yield from _assignment(child)
+            yield from _assignment(child, exported=True)
             assigned += 1
             read.append(masked[start:end].decode())
         elif child.type in _ARGUMENTS:
@@ -204,6 +225,7 @@ def _runs_script(name: str, part: Part) -> bool:
 
 def _input(node: Node) -> Iterator[Part]:
     """A redirection: its target is judged as a path by the caller, what is substituted in it as a command here."""
+    _check_edges(node)
     if node.type == "herestring_redirect":
         text = _masked(node).decode().partition("<<<")[2].lstrip(" ")
         if scan_word(text).raw != text or text[:1] in {"", "\n"}:
@@ -213,6 +235,23 @@ def _input(node: Node) -> Iterator[Part]:
         yield from _here_document(node)
     else:
         _check_redirect(node)
+
+
+def _check_edges(node: Node) -> None:
+    """What stands before the operator is a number that stands alone, and the target ends where a word ends."""
+    written = re.match(rb"[^<>&]*", node.text or b"")
+    before = written[0] if written is not None else b""
+    root = node
+    while root.parent is not None:
+        root = root.parent
+    at = node.start_byte - root.start_byte
+    glued = at > 0 and (root.text or b"")[at - 1 : at] not in {b" ", b"\n", b";", b"|", b"(", b")", b"}"}
+    if before and (not before.isdigit() or glued):
+        raise ValueError("the end of a word stands before a redirection")
+    ends = [child for child in node.children if child.type == "heredoc_start"] or [node]
+    after = (root.text or b"")[ends[0].end_byte - root.start_byte :][:1]
+    if after not in {b"", b" ", b"\n", b";", b"|", b"&", b")", b"`"}:
+        raise ValueError("a word goes on behind the target of a redirection")
 
 
 def _check_redirect(node: Node) -> None:
@@ -225,8 +264,6 @@ def _check_redirect(node: Node) -> None:
     word = scan_word(_text(target))
     if operator not in _OPERATORS or target.end_byte != node.end_byte or word.raw != _text(target):
         raise ValueError("a redirection can be read in two ways")
-    if descriptor is not None and not (descriptor.text or b"").isdigit():
-        raise ValueError("a redirection uses a descriptor with a name")
     if not word.literal:
         raise ValueError(f"the target {word.raw!r} of a redirection is replaced by the shell")
 
@@ -281,7 +318,7 @@ def _inside(node: Node) -> Iterator[Part]:
 
 
 def _substitution(node: Node) -> Iterator[Part]:
-    if "\\`" in _text(node):
+    if "\\`" in _text(node) or (_text(node)[0] == "`" and "`" in _text(node)[1:-1]):
         raise ValueError("a substitution stands in a substitution")
     _check_gaps(node)
     for child in node.children:

@@ -93,9 +93,12 @@ def _behind(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
     return words[at:] if at < len(words) and all(word.literal for word in taken) else None
 
 
-def is_harmless_variable(name: str) -> bool:
-    """Whether this name can be set without making a program read, run or reach anything else."""
-    return name in _HARMLESS or (_LOCAL_NAME.match(name) is not None and name not in _OUTSIDE_NAMES)
+def is_harmless_variable(name: str, *, exported: bool = False) -> bool:
+    """Whether this name can be set without making a program read, run or reach anything else.
+
+    `exported`: programs see it for certain, so that only listed names will do (`npm_config_script_shell=x npm test` runs `x`).
+    """
+    return name in _HARMLESS or (not exported and _LOCAL_NAME.match(name) is not None and name not in _OUTSIDE_NAMES)
 
 
 def check_state(commands: Sequence[tuple[Word, ...]]) -> None:

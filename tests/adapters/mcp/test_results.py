@@ -1,101 +1,69 @@
-"""What servers send, and what the model reads of it."""
+"""Pictures from servers pass the same scaler as those that Read shows (F06, L141, L142)."""
 
 import base64
 import io
+from types import SimpleNamespace
+from typing import Any
 
-import mcp_types
+import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from PIL import Image
 
-from compositor.adapters.mcp.results import always_loads, blocks_of, cut_bytes, definition_of, limited, own_limit
+from compositor.adapters.mcp.results import blocks_of, text_of
+from compositor.adapters.tools.images import MAX_SIDE, read_image
+from compositor.adapters.tools.media import Media
 from compositor.types.blocks import ImageBlock, TextBlock
-from compositor.types.tools import Concurrency
+
+LARGEST = 5 * 1024 * 1024
 
 
-def tool(**fields):
-    return mcp_types.Tool.model_validate({"name": "a b", "inputSchema": {"type": "object"}, **fields})
-
-
-def content(*parts):
-    return mcp_types.CallToolResult.model_validate({"content": list(parts)}).content
-
-
-def png():
+def picture(size: tuple[int, int]) -> bytes:
     buffer = io.BytesIO()
-    Image.new("RGB", (2, 2)).save(buffer, "PNG")
-    return base64.b64encode(buffer.getvalue()).decode()
+    Image.effect_noise(size, 80).save(buffer, "PNG")
+    return buffer.getvalue()
 
 
-def test_a_definition_keeps_the_real_name_and_the_hint_decides_what_runs_side_by_side():
-    plain = definition_of(tool(description="Does."), "my server")
-    assert plain.name == "mcp__my server__a b"
-    assert plain.deferred
-    assert plain.concurrency is Concurrency.EXCLUSIVE
-    reader = definition_of(tool(annotations={"readOnlyHint": True}, title="Reads"), "s")
-    assert (reader.concurrency, reader.read_only, reader.description) == (Concurrency.SHARED, True, "Reads")
-
-
-def test_limits_and_exceptions_stand_in_the_meta_of_a_tool():
-    special = tool(_meta={"anthropic/alwaysLoad": True, "anthropic/maxResultSizeChars": 9_000_000})
-    assert always_loads(special)
-    assert own_limit(special) == 500_000
-    assert not always_loads(tool())
-    assert own_limit(tool(_meta={"anthropic/maxResultSizeChars": "much"})) is None
-
-
-def test_every_kind_of_content_is_shown_or_named():
-    blocks = blocks_of(
-        content(
-            {"type": "text", "text": "plain"},
-            {"type": "image", "data": png(), "mimeType": "image/png"},
-            {"type": "image", "data": base64.b64encode(b"none").decode(), "mimeType": "image/png"},
-            {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"},
-            {"type": "resource_link", "uri": "x://a", "name": "a", "mimeType": "text/css"},
-            {"type": "resource", "resource": {"uri": "x://b", "text": "inside"}},
-            {"type": "resource", "resource": {"uri": "x://c", "blob": png(), "mimeType": "image/png"}},
-            {"type": "resource", "resource": {"uri": "x://d", "blob": "AAAA", "mimeType": "application/pdf"}},
-        )
+def parts_with(data: bytes) -> tuple[Any, Any]:
+    """The two ways in which a server gives a picture: as such, and as an embedded resource."""
+    encoded = base64.b64encode(data).decode()
+    resource = SimpleNamespace(uri="file:///a.png", mime_type="image/png", blob=encoded)
+    return (
+        SimpleNamespace(type="image", data=encoded, mime_type="image/png"),
+        SimpleNamespace(type="resource", resource=resource),
     )
-    assert [type(block) for block in blocks] == [
-        TextBlock,
-        ImageBlock,
-        TextBlock,
-        TextBlock,
-        TextBlock,
-        TextBlock,
-        ImageBlock,
-        TextBlock,
-    ]
-    texts = [block.text for block in blocks if isinstance(block, TextBlock)]
-    assert texts[0] == "plain"
-    assert "cannot be shown" in texts[1]
-    assert "'audio' cannot be shown" in texts[2]
-    assert texts[3] == "[Resource x://a (text/css)]"
-    assert texts[4] == "[Resource x://b]\ninside"
-    assert "'application/pdf'" in texts[5]
+
+
+@pytest.mark.parametrize("size", [(1170, 2532), (9000, 100), (3000, 2500)], ids=["tall", "wide", "heavy"])
+def test_a_server_s_picture_is_scaled_as_read_scales_it(size: tuple[int, int]) -> None:
+    data = picture(size)
+    expected = read_image(data)
+    assert isinstance(expected, Media)
+    for block in blocks_of(parts_with(data)):
+        assert block == expected.content[0]
+        assert isinstance(block, ImageBlock)
+        sent = msgspec.json.decode(bytes(block.source))["data"]
+        with Image.open(io.BytesIO(base64.b64decode(sent))) as shown:
+            assert max(shown.size) <= MAX_SIDE
+        assert len(sent) < LARGEST
+
+
+def test_a_picture_that_fits_is_sent_as_it_came() -> None:
+    data = picture((40, 30))
+    for block in blocks_of(parts_with(data)):
+        assert isinstance(block, ImageBlock)
+        assert msgspec.json.decode(bytes(block.source))["data"] == base64.b64encode(data).decode()
 
 
 @pytest.mark.parametrize(
-    ("size", "characters", "moved"),
-    [(10, None, False), (200_000, None, True), (200_000, 300_000, False), (11, 10, True)],
+    "data", ["%%%", base64.b64encode(b"no picture").decode(), ""], ids=["no base64", "noise", "empty"]
 )
-def test_a_tool_s_own_limit_wins_over_the_common_one(tmp_path, size, characters, moved):
-    blocks = (
-        TextBlock("x" * size),
-        ImageBlock(source=blocks_of(content({"type": "image", "data": png(), "mimeType": "image/png"}))[0].source),
-    )
-    shown, path = limited(blocks, folder=str(tmp_path), name="n", tokens=25_000, characters=characters)
-    assert (path is not None) is moved
-    assert isinstance(shown, tuple)
-    assert isinstance(shown[1], ImageBlock)
-    if path is not None:
-        assert (tmp_path / path.rsplit("/", 1)[1]).read_text() == "x" * size
+def test_what_is_no_picture_is_a_note(data: str) -> None:
+    (block,) = blocks_of([SimpleNamespace(type="image", data=data, mime_type="image/png")])
+    assert isinstance(block, TextBlock)
+    assert "image/png" in block.text
 
 
-@given(st.text(max_size=3_000), st.integers(10, 2_048))
-def test_texts_are_cut_between_characters(text, limit):
-    cut = cut_bytes(text, limit)
-    assert len(cut.encode()) <= limit
-    assert cut == text or cut.endswith("…")
+def test_a_picture_among_texts_is_named() -> None:
+    """A prompt of a server becomes one text; what it cannot hold is not dropped in silence."""
+    text = SimpleNamespace(type="text", text="look at this")
+    assert text_of([text, parts_with(picture((4, 4)))[0]]) == "look at this\n[An image that cannot be shown here.]"

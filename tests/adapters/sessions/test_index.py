@@ -3,14 +3,16 @@
 import stat
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from compositor.adapters.sessions import index
 from compositor.adapters.sessions.index import latest_session, list_sessions
 from compositor.adapters.sessions.jsonl import JsonlSession
 from compositor.context.transcript.codec import SessionHeader
+from compositor.types.attachments import QueuedInput
 from compositor.types.blocks import TextBlock, ToolResultBlock
-from compositor.types.entries import UserEntry
+from compositor.types.entries import AttachmentEntry, UserEntry
 from compositor.types.origin import Origin
 
 
@@ -19,7 +21,7 @@ def user(uuid: str, minute: int, text: str, *, meta: bool = False) -> UserEntry:
     return UserEntry(uuid=uuid, parent=None, time=time, content=(TextBlock(text),), is_meta=meta)
 
 
-def store(home: Path, session_id: str, cwd: str, *entries: UserEntry) -> Path:
+def store(home: Path, session_id: str, cwd: str, *entries: UserEntry | AttachmentEntry) -> Path:
     header = SessionHeader(session_id=session_id, time="2026-01-01T00:00:00.000Z", cwd=cwd)
     with JsonlSession.open(home, header) as session:
         session.append(entries)
@@ -41,6 +43,18 @@ def test_what_a_person_needs_to_choose_a_session(tmp_path: Path) -> None:
     assert (info.session_id, info.project, info.path, info.size) == ("s1", "/p", str(path), path.stat().st_size)
     assert (info.started, info.updated) == ("2026-01-01T00:00:00.000Z", "2026-01-01T00:04:00.000Z")
     assert (info.prompt, info.turns) == ("fix the test", 2)
+
+
+@pytest.mark.req("R215", "R216")
+def test_prompts_are_counted_as_everywhere_else(tmp_path: Path) -> None:
+    """What a person says while the agent is busy is a prompt; another agent's words and the output of a command are none."""
+    said = QueuedInput(kind="queued_command", text="and the docs\nplease", origin=Origin.HUMAN)
+    queued = AttachmentEntry(uuid="1", parent=None, time="2026-01-01T00:01:00.000Z", attachment=said)
+    other = msgspec.structs.replace(queued, uuid="2", attachment=msgspec.structs.replace(said, origin=Origin.PEER))
+    command = user("3", 3, "<command-name>/cost</command-name>")
+    store(tmp_path, "s1", "/p", command, other, queued, user("4", 4, "thanks"))
+    (info,) = list_sessions(tmp_path)
+    assert (info.prompt, info.turns) == ("and the docs", 2)
 
 
 def test_newest_first_and_by_project(tmp_path: Path) -> None:

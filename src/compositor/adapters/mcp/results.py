@@ -65,7 +65,10 @@ def own_limit(tool: mcp_types.Tool) -> int | None:
 
 def text_of(content: Iterable[Any]) -> str:
     """All text of a result, as one; what is no text is named."""
-    return "\n".join(part.text for part in blocks_of(content) if isinstance(part, TextBlock))
+    return "\n".join(
+        block.text if isinstance(block, TextBlock) else "[An image that cannot be shown here.]"
+        for block in blocks_of(content)
+    )
 
 
 def blocks_of(content: Iterable[Any]) -> tuple[ResultContent, ...]:

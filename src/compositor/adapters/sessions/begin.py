@@ -13,9 +13,10 @@ from msgspec import Struct
 from compositor.adapters.ids import UuidSource
 from compositor.adapters.modified import modified_times
 from compositor.config.contract import RunContract
-from compositor.config.options import request_facts, request_options
+from compositor.config.options import TURN_SCOPE_BETA, request_facts, request_options
 from compositor.context.freshness.read_state import changed_notes, seen_files
-from compositor.context.prefix import Prefix, empty_prefix
+from compositor.context.messages.legality import WireContext
+from compositor.context.prefix import empty_prefix
 from compositor.context.transcript.history import History
 from compositor.errors import TranscriptFormatError
 from compositor.loop.offering import with_recorded_tools
@@ -23,6 +24,7 @@ from compositor.loop.opening import Surroundings, plan_head, wire_context
 from compositor.loop.resume import (
     Recorded,
     choose_head,
+    judge_head,
     latched_options,
     model_switch,
     news_entries,
@@ -35,8 +37,8 @@ from compositor.loop.session import Conversation, Stamp, record
 from compositor.ports import Clock
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.entries import TranscriptEntry
-from compositor.types.request import Head
-from compositor.types.snapshot import PrefixEvent
+from compositor.types.request import RequestOptions
+from compositor.types.snapshot import Facts, PrefixEvent
 
 from .heads import HeadStore
 
@@ -58,14 +60,16 @@ def begin_session(
     options = request_options(contract)
     if history is None:
         head = choose_head(planned, None, replays=True).head
-        return Begun(conversation=Conversation(prefix=_empty(contract, head, ()), options=options))
-    replays = contract.settings.compositor.resume_head == "replay"
-    choice = choose_head(planned, _recorded(history, home), replays=replays)
-    head = with_recorded_tools(choice.head, history.path.markers)
-    history = restore_history(history)
+        prefix = empty_prefix(head, _facts(contract, options), _wire(contract, options))
+        return Begun(conversation=Conversation(prefix=prefix, options=options))
     options, kept = latched_options(options, history)
+    wire = _wire(contract, options)
+    replays = contract.settings.compositor.resume_head == "replay"
+    choice = choose_head(planned, _recorded(history, home, wire), replays=replays)
+    head = with_recorded_tools(choice.head, history.path.markers, wire)
+    history = restore_history(history)
     events = (*choice.events, *model_switch(history, contract.model))
-    resumed = rebuild_prefix(_empty(contract, head, events), history)
+    resumed = rebuild_prefix(empty_prefix(head, _facts(contract, options), wire, events), history)
     proved, proof = proof_notes(resumed.proof, events)
     prefix = msgspec.structs.replace(resumed.prefix, events=(*events, *proved))
     ids = UuidSource()
@@ -80,13 +84,18 @@ def begin_session(
     )
 
 
-def _empty(contract: RunContract, head: Head, events: tuple[PrefixEvent, ...]) -> Prefix:
-    wire = wire_context(contract.profile, contract.platform, api_version=contract.api_version, betas=contract.betas)
-    return empty_prefix(head, request_facts(contract), wire, events)
+def _wire(contract: RunContract, options: RequestOptions) -> WireContext:
+    return wire_context(contract.profile, contract.platform, api_version=contract.api_version, betas=options.betas)
 
 
-def _recorded(history: History, home: Path) -> Recorded | None:
-    """The recorded head, with the reason when it cannot be had; a head that is lost or damaged costs only itself."""
+def _facts(contract: RunContract, options: RequestOptions) -> Facts:
+    """The facts of the contract under the betas that are really sent."""
+    scoped = contract.system_role and TURN_SCOPE_BETA in options.betas
+    return msgspec.structs.replace(request_facts(contract), turn_scoped=scoped)
+
+
+def _recorded(history: History, home: Path, wire: WireContext) -> Recorded | None:
+    """The recorded head, with the reason when it cannot be had or sent; a head that is lost or damaged costs only itself."""
     digest = recorded_digest(history)
     if digest is None:
         return None
@@ -95,4 +104,4 @@ def _recorded(history: History, home: Path) -> Recorded | None:
     except TranscriptFormatError as error:
         return Recorded(digest=digest, problem=error.message)
     problem = "" if parts is not None else f"the recorded head {digest[:12]} is not stored any more"
-    return Recorded(digest=digest, parts=parts, problem=problem)
+    return judge_head(Recorded(digest=digest, parts=parts, problem=problem), wire)

@@ -18,14 +18,15 @@ from msgspec import Struct
 from compositor.adapters.home import project_key, session_folders, write_private
 from compositor.context.messages.human import is_human_prompt
 from compositor.context.transcript.codec import Damaged, Record, SessionHeader, decode_line
+from compositor.types.attachments import QueuedInput
 from compositor.types.blocks import TextBlock
-from compositor.types.entries import UserEntry
+from compositor.types.entries import AttachmentEntry, UserEntry
 
 WINDOW = 1 << 17
 """Bytes read at either end of a session file."""
 
 INDEX_NAME = ".index.json"
-_VERSION = 1
+_VERSION = 2
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
@@ -132,10 +133,15 @@ def _info(path: Path) -> SessionInfo | None:
 
 def typed_prompt(record: Record) -> str | None:
     """The first line of what a person typed, or `None` when the record is something else."""
-    if not isinstance(record, UserEntry) or not is_human_prompt(record):
+    if not isinstance(record, UserEntry | AttachmentEntry) or not is_human_prompt(record):
         return None
-    text = "\n".join(block.text for block in record.content if isinstance(block, TextBlock)).strip()
-    return text.split("\n", 1)[0].strip()
+    return _text_of(record).strip().split("\n", 1)[0].strip()
+
+
+def _text_of(entry: UserEntry | AttachmentEntry) -> str:
+    if isinstance(entry, UserEntry):
+        return "\n".join(block.text for block in entry.content if isinstance(block, TextBlock))
+    return entry.attachment.text if isinstance(entry.attachment, QueuedInput) else ""
 
 
 class _Ends(NamedTuple):

@@ -86,7 +86,7 @@ def choose_lane(entry: AttachmentEntry, facts: Facts) -> ChosenLane:
     if isinstance(attachment, QueuedInput) and attachment.origin is Origin.HUMAN:
         return ChosenLane(Lane.CONVERSATION, "a person said it")
     frozen = facts.lanes.get(entry.uuid)
-    if frozen in _NOTE_LANES and (facts.system_role or frozen is Lane.REMINDER):
+    if frozen in _NOTE_LANES and _can_carry(frozen, facts):
         return ChosenLane(frozen, "as at its first send (R222)")
     wished = Lane.REMINDER if isinstance(attachment, QueuedInput) else KIND_LANES.get(attachment.kind, Lane.REMINDER)
     if wished is Lane.REMINDER:
@@ -98,6 +98,13 @@ def choose_lane(entry: AttachmentEntry, facts: Facts) -> ChosenLane:
     if wished is Lane.TURN_SYSTEM and (not facts.turn_scoped or Latch.TURN_SCOPE in facts.latches):
         return ChosenLane(Lane.API_SYSTEM, "the client's own word; turn-scoped messages are not to be had (L38)")
     return ChosenLane(wished, "the client's own word")
+
+
+def _can_carry(lane: Lane, facts: Facts) -> bool:
+    """Whether model and platform take the lane at all: a session may go on with others (L30, L38)."""
+    if lane is Lane.TURN_SYSTEM:
+        return facts.system_role and facts.turn_scoped
+    return facts.system_role or lane is Lane.REMINDER
 
 
 def note_part(entry: AttachmentEntry, text: str, chosen: ChosenLane) -> Part:

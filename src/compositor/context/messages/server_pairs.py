@@ -1,12 +1,12 @@
 """Calls that the service answers itself: one that never got its result is taken out (L68, L70, R176).
 
 Decides that such a call stays only where the service still owes the result: in a paused answer with nothing behind it, which goes back unchanged
-(L72). Anywhere else it would make the next message with anything but results illegal.
+(L72), while its tool is declared (L69). Anywhere else it would make the next message with anything but results illegal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -16,23 +16,31 @@ from compositor.types.json import decode_json
 from compositor.types.messages import Part, Role
 
 from .drafts import Draft, Notes, RoundContext
-from .legality.schemas import SERVER_RESULTS
+from .legality.schemas import CALLED_AS, SERVER_RESULTS
 
 STEP = "server pairs"
 PAUSED = "pause_turn"
 
 
-def repair_server_pairs(_context: RoundContext, drafts: Sequence[Draft], notes: Notes) -> Sequence[Draft]:
+def repair_server_pairs(context: RoundContext, drafts: Sequence[Draft], notes: Notes) -> Sequence[Draft]:
     """Take out calls of server tools without a result in their own message."""
     return [
-        draft if draft.role is not Role.ASSISTANT or _is_waiting(drafts, at) else _repaired(draft, notes)
+        draft if draft.role is not Role.ASSISTANT or _is_waiting(context, drafts, at) else _repaired(draft, notes)
         for at, draft in enumerate(drafts)
     ]
 
 
-def _is_waiting(drafts: Sequence[Draft], at: int) -> bool:
+def _is_waiting(context: RoundContext, drafts: Sequence[Draft], at: int) -> bool:
     entry = drafts[at].entry
-    return at == len(drafts) - 1 and isinstance(entry, AssistantEntry) and entry.stop_reason == PAUSED
+    is_paused = at == len(drafts) - 1 and isinstance(entry, AssistantEntry) and entry.stop_reason == PAUSED
+    return is_paused and all(_is_declared(part.block, context.tools) for part in drafts[at].parts)
+
+
+def _is_declared(block: ContentBlock, tools: Collection[str] | None) -> bool:
+    """Whether the service can go on with this call; where no tools are known, nobody can say."""
+    if not isinstance(block, ServerToolUseBlock) or not tools:
+        return True
+    return any(name in tools for name in CALLED_AS.get(block.name, (block.name,)))
 
 
 def _repaired(draft: Draft, notes: Notes) -> Draft:

@@ -54,13 +54,20 @@ def fit_definitions(tools: Iterable[ToolDefinition]) -> tuple[tuple[ToolDefiniti
 
 
 def fit_schema(raw: Raw) -> FittedSchema | UnfitSchema:
-    """The legal form of one input schema: an object schema without a union at its root, valid under JSON Schema 2020-12."""
+    """The legal form of one input schema: an object schema without a union at its root, valid under JSON Schema 2020-12.
+
+    Never raises, whatever a server sends.
+    """
     try:
         schema = decode_json(bytes(raw))
+        return _fitted(schema, raw) if isinstance(schema, dict) else UnfitSchema("is no JSON object")
     except ValueError:
         return UnfitSchema("is no JSON")
-    if not isinstance(schema, dict):
-        return UnfitSchema("is no JSON object")
+    except RecursionError:
+        return UnfitSchema("is nested too deep")
+
+
+def _fitted(schema: dict[str, Any], raw: Raw) -> FittedSchema | UnfitSchema:
     notes: list[str] = []
     fitted = _resolved(schema, notes)
     if isinstance(fitted, UnfitSchema):
@@ -115,7 +122,7 @@ def _flattened(schema: dict[str, Any], notes: list[str]) -> tuple[dict[str, Any]
     for keyword in _UNIONS:
         if keyword not in schema:
             continue
-        branches = [_branch(root, branch) for branch in schema[keyword] if isinstance(branch, Mapping)]
+        branches = [_branch(root, branch) for branch in _listed(schema[keyword]) if isinstance(branch, Mapping)]
         schema = {key: value for key, value in schema.items() if key != keyword}
         is_choice = keyword != "allOf"
         union = _union(branches, is_choice=is_choice)
@@ -167,6 +174,10 @@ def _names(schema: Mapping[str, Any]) -> list[str]:
     return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
 
 
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
@@ -196,10 +207,17 @@ def _as_object(schema: dict[str, Any], notes: list[str]) -> dict[str, Any] | Unf
 
 
 def _invalid(schema: dict[str, Any]) -> str | None:
-    from jsonschema_rs import ValidationError, meta
+    from jsonschema_rs import Draft202012Validator, ReferencingError, ValidationError, meta
 
     try:
         meta.validate({**schema, "$schema": DIALECT})
-    except (ValidationError, ValueError) as problem:
+        # What the meta-schema does not see: references that lead nowhere, patterns that are no regular expressions.
+        Draft202012Validator({**schema, "$schema": DIALECT}, retriever=_nothing)
+    except (ValidationError, ReferencingError, ValueError) as problem:
         return str(getattr(problem, "message", problem)).splitlines()[0]
     return None
+
+
+def _nothing(_address: str) -> dict[str, Any]:
+    """What stands at another address is never fetched, and says nothing against the schema."""
+    return {}

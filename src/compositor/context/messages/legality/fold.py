@@ -13,15 +13,12 @@ from compositor.types.messages import Role, WireMessage
 from .blocks import BLOCK_RULES
 from .images import MANY_IMAGES, MANY_SIDE, MAX_IMAGES, MAX_IMAGES_SMALL_WINDOW, SMALL_WINDOW
 from .rules import Violation
+from .schemas import CALLED_AS
 from .turns import MESSAGE_RULES, report_open_calls
 from .walk import LegalityState, Walk
 from .wire_context import WireContext
 
 MAX_MESSAGES = 100_000
-
-_RUN_CODE = ("code_execution", "web_search", "web_fetch")
-_BRINGERS = dict.fromkeys(("code_execution", "bash_code_execution", "text_editor_code_execution"), _RUN_CODE)
-"""Calls whose tool goes by another name: newer web tools run code by themselves."""
 
 
 def check_messages(
@@ -116,7 +113,7 @@ def _check_resumed(walk: Walk, tools: Collection[str]) -> None:
     if answer is None or not tools or walk.previous is not Role.ASSISTANT or walk.section is not None:
         return
     for call in answer.waiting:
-        if call.name is not None and not any(name in tools for name in _BRINGERS.get(call.name, (call.name,))):
+        if call.name is not None and not any(name in tools for name in CALLED_AS.get(call.name, (call.name,))):
             path = f"messages[{answer.index}].content[{call.block}].name"
             walk.report("L69", path, f"the turn waits for {call.name!r}, and no such tool is declared")
 

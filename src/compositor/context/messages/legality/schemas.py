@@ -186,6 +186,12 @@ SERVER_TOOLS = (
     "tool_search_tool_bm25",
     "advisor",
 )
+_RUN_CODE = ("code_execution", "web_search", "web_fetch")
+CALLED_AS = {
+    **{name: (name,) for name in SERVER_TOOLS},
+    **dict.fromkeys(("code_execution", "bash_code_execution", "text_editor_code_execution"), _RUN_CODE),
+}
+"""For the name of each server call the tools that make it (L69): newer web tools run code by themselves."""
 SERVER_RESULT = Shape(fields={"type": NEED, "tool_use_id": NEED, "content": NEED_ANY, **MARKED}, is_open=True)
 SERVER_RESULTS = (
     "web_search_tool_result",
