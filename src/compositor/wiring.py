@@ -33,7 +33,7 @@ from compositor.config.environment import EffectiveEnvironment, join_environment
 from compositor.config.flags import SOURCES, Flags
 from compositor.config.mcp_servers import ServerChoice
 from compositor.config.policy_inputs import collect_policy
-from compositor.config.price import find_price
+from compositor.config.price import priced
 from compositor.config.settings import Settings
 from compositor.context.transcript.codec import SessionHeader
 from compositor.context.transcript.history import History
@@ -309,7 +309,8 @@ def _gather(
 
 
 def _account(contract: RunContract, history: History | None) -> Account:
-    tariff = Tariff(minimum=contract.profile.cache_minimum, price=find_price(contract.profile.id))
+    price = priced(contract.model, contract.settings.compositor.prices)
+    tariff = Tariff(minimum=contract.profile.cache_minimum, price=price)
     return Account(tariff=tariff, history=() if history is None else history.journal.sends)
 
 

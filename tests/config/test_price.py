@@ -2,8 +2,9 @@
 
 import pytest
 
-from compositor.config.price import cost, find_price, known_prices
+from compositor.config.price import cost, find_price, known_prices, priced
 from compositor.config.profile import find_profile, known_profiles
+from compositor.errors import ConfigError
 from compositor.types.usage import CacheCreation, Usage
 
 # US dollars for a million tokens: input, output, five-minute write, one-hour write, read (wire page 9.3).
@@ -95,3 +96,28 @@ def test_prices_say_where_they_come_from() -> None:
         assert find_profile(price.model).profile.id == price.model
         assert [tier.above for tier in price.tiers] == sorted(tier.above for tier in price.tiers)
         assert price.tiers[0].above == 0
+
+
+def test_settings_set_or_change_a_price() -> None:
+    own = priced("house-model", {"house-model": {"input": 1, "output": 2}})
+    assert own is not None
+    tier = own.tier(50_000)
+    # Writes 1.25 and 2 times, reads a tenth of the input price (wire page 4.5).
+    assert (tier.input, tier.output, tier.write_5m, tier.write_1h, tier.read) == (1, 2, 1.25, 2.0, 0.1)
+    known = find_price("claude-opus-5")
+    cheaper = priced("claude-opus-5", {"claude-opus-5": {"read": 0.2}})
+    assert known is not None
+    assert cheaper is not None
+    assert (cheaper.tier(1).read, cheaper.tier(1).input) == (0.2, known.tier(1).input)
+    assert priced("claude-opus-5", {}) == known
+    assert priced("house-model", {}) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"input": 1}, {"input": -1, "output": 1}, {"input": 1, "output": 1, "tea": 2}, {"input": True, "output": 1}],
+)
+def test_what_is_no_price_is_refused(said: dict[str, object]) -> None:
+    with pytest.raises(ConfigError) as problem:
+        priced("house-model", {"house-model": said})
+    assert problem.value.key == "compositor.prices.house-model"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from compositor.config.contract import RunContract, resolve_contract
 from compositor.config.flags import SOURCES, Flags
-from compositor.config.price import find_price
+from compositor.config.price import priced
 from compositor.context.memory.chain import MemoryChain, nested_flow
 from compositor.context.memory.report import MemoryReport, plan_report
 
@@ -51,7 +51,7 @@ class MemoryDesk:
         survey = survey_project(place.cwd)
         told = [f"{folder}/CLAUDE.md" for folder in survey.nested]
         applying = None if wanted is None else load_nested(place, start, [_absolute(wanted, place.cwd)])
-        price = find_price(self._contract.profile.id)
+        price = priced(self._contract.model, self._contract.settings.compositor.prices)
         return plan_report(
             place,
             start,

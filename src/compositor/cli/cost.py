@@ -22,10 +22,13 @@ def command(*, session: str, project: str | None, as_json: bool) -> None:
     """Show tokens by bucket and money of every request of SESSION (an id, or the beginning of one)."""
     from compositor.adapters.home import find_home
     from compositor.adapters.sessions.reading import find_session, read_transcript
+    from compositor.adapters.settings_files import find_places, load_settings
     from compositor.insight.cost import session_cost
 
-    path = find_session(find_home(os.environ), session, cwd=os.path.realpath(project or Path.cwd()))
-    found = session_cost(read_transcript(path).journal.sends)
+    cwd = os.path.realpath(project or Path.cwd())
+    prices = load_settings(find_places(cwd, os.environ)).compositor.prices
+    path = find_session(find_home(os.environ), session, cwd=cwd)
+    found = session_cost(read_transcript(path).journal.sends, prices)
     if as_json:
         click.echo(msgspec.json.encode(found).decode())
         return

@@ -62,7 +62,7 @@ def _profiles(settings: Settings) -> list[ModelProfile]:
 def _document(model: str | None, settings: Settings) -> dict[str, Any]:
     from compositor.config.choices import with_facts
     from compositor.config.platforms import known_platforms
-    from compositor.config.price import find_price, known_prices
+    from compositor.config.price import known_prices, priced
     from compositor.config.profile import default_model, find_profile, known_aliases
     from compositor.config.window import WINDOW_STEPS
 
@@ -71,7 +71,7 @@ def _document(model: str | None, settings: Settings) -> dict[str, Any]:
         return {
             "model": found.model,
             "profile": found.profile,
-            "price": find_price(model),
+            "price": priced(found.model, settings.compositor.prices),
             "append": _append(found.profile),
         }
     return {
@@ -92,11 +92,11 @@ def _append(profile: ModelProfile) -> dict[str, str]:
 
 
 def _print_all(settings: Settings) -> None:
-    from compositor.config.price import find_price
+    from compositor.config.price import priced
     from compositor.config.profile import default_model
 
     columns = ("model", "window", "output", "thinking", "bound", "cache", "in $", "out $", "read $")
-    rows = [_row(profile, find_price(profile.id), settings) for profile in _profiles(settings)]
+    rows = [_row(profile, priced(profile.id, settings.compositor.prices), settings) for profile in _profiles(settings)]
     _print_table(columns, rows, right=frozenset(columns[1:3] + columns[5:]))
     click.echo(
         f"\nPrices for a million tokens. Default: {default_model()}. Facts with their source: compositor models MODEL"
@@ -105,7 +105,7 @@ def _print_all(settings: Settings) -> None:
 
 
 def _row(profile: ModelProfile, price: Price | None, settings: Settings) -> list[str]:
-    changed = profile.id in settings.compositor.models
+    changed = profile.id in settings.compositor.models or profile.id in settings.compositor.prices
     tier = price.tiers[0] if price else None
     money = [f"{value:g}" for value in (tier.input, tier.output, tier.read)] if tier else ["?", "?", "?"]
     return [

@@ -114,9 +114,9 @@ def usage_text(usage: Usage) -> str:
 
 def money(result: TurnResult, contract: RunContract) -> float | None:
     """US dollars, or `None` where no price is known."""
-    from compositor.config.price import cost, find_price
+    from compositor.config.price import cost, priced
 
-    price = find_price(contract.profile.id)
+    price = priced(contract.model, contract.settings.compositor.prices)
     return None if price is None else sum(cost(usage, price) for usage in result.usages)
 
 

@@ -151,6 +151,11 @@ OWN: Mapping[str, Key] = {
     "models": _key(
         MapOf(OBJECT), "Facts about models that beat the built-in ones, by model id; see models.md.", scope=Scope.USER
     ),
+    "prices": _key(
+        MapOf(OBJECT),
+        "Prices that beat the built-in ones, by model id, in dollars for a million tokens; see models.md.",
+        scope=Scope.USER,
+    ),
     "platform": _key(TEXT, "The platform to speak to; unset means what the environment says.", scope=Scope.USER),
 }
 

@@ -7,10 +7,13 @@ and date. Never guesses a price: a model without one costs `None`.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from compositor.errors import ConfigError
 from compositor.types.usage import Usage
 
 from .data import read_data
@@ -45,6 +48,54 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def find_price(model: str) -> Price | None:
     """The price of a model by any of its names, `None` where none is published."""
     return _prices().get(find_profile(model).profile.id)
+
+
+Said: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""What the setting `compositor.prices` says: by model id, dollars for a million tokens by bucket."""
+
+BUCKETS = ("input", "output", "write_5m", "write_1h", "read")
+
+
+def priced(model: str, said: Said) -> Price | None:
+    """The price of a model with what the settings say about it (one tier for every size of prompt).
+
+    Buckets that nobody names follow from the built-in price, or from `input` by the public multipliers (wire page 4.5). Raises `ConfigError`
+    for what is no price.
+    """
+    known = find_price(model)
+    given = said.get(model) or said.get(find_profile(model).profile.id)
+    if not given:
+        return known
+    base = {} if known is None else {name: getattr(known.tiers[0], name) for name in BUCKETS}
+    tier = _tier(model, {**base, **_checked(model, given)})
+    return Price(model=model, tiers=(tier,), source="the setting compositor.prices", date="", verified=True)
+
+
+def _checked(model: str, given: Mapping[str, Any]) -> dict[str, float]:
+    for name, value in given.items():
+        if name not in BUCKETS:
+            raise _no_price(model, f"{name!r} is none of {', '.join(BUCKETS)}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            raise _no_price(model, f"{name!r} is {value!r} and must be a number that is not negative")
+    return {name: float(value) for name, value in given.items()}
+
+
+def _tier(model: str, dollars: Mapping[str, float]) -> Tier:
+    if "input" not in dollars or "output" not in dollars:
+        raise _no_price(model, "it needs at least 'input' and 'output'")
+    derived = {name: dollars["input"] * factor for name, factor in _MULTIPLIERS.items()}
+    return Tier(above=0, **{**derived, **dollars})
+
+
+_MULTIPLIERS = {"write_5m": 1.25, "write_1h": 2.0, "read": 0.1}
+
+
+def _no_price(model: str, reason: str) -> ConfigError:
+    return ConfigError(
+        f"The price of {model!r} cannot be used: {reason}",
+        key=f"compositor.prices.{model}",
+        hint='Give dollars for a million tokens, as in {"input": 3, "output": 15}',
+    )
 
 
 def cost(usage: Usage, price: Price) -> float:

@@ -62,6 +62,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     agents_md: bool = True
     team_memory_directory: str | None = None
     models: dict[str, dict[str, Any]] = {}
+    prices: dict[str, dict[str, Any]] = {}
 
 
 class KnownSettings(Struct, frozen=True, kw_only=True, rename="camel"):

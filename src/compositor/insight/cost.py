@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from compositor.config.price import cost, find_price
+from compositor.config.price import Said, cost, priced
 from compositor.context.transcript.journal import Send
 from compositor.types.usage import Usage
 
@@ -42,9 +42,9 @@ class SessionCost(Struct, frozen=True, kw_only=True):
         return max(known) / min(known) if known else None
 
 
-def session_cost(sends: Sequence[Send]) -> SessionCost:
-    """The cost of a session from its journal."""
-    requests = tuple(_request(number, send) for number, send in enumerate(sends, start=1))
+def session_cost(sends: Sequence[Send], said: Said = {}) -> SessionCost:  # noqa: B006 - never changed
+    """The cost of a session from its journal; `said` are prices from the settings."""
+    requests = tuple(_request(number, send, said) for number, send in enumerate(sends, start=1))
     return SessionCost(
         requests=requests,
         dollars=sum(request.dollars or 0.0 for request in requests),
@@ -53,9 +53,9 @@ def session_cost(sends: Sequence[Send]) -> SessionCost:
     )
 
 
-def _request(number: int, send: Send) -> RequestCost:
+def _request(number: int, send: Send, said: Said) -> RequestCost:
     model = send.record.options.model
-    price = find_price(model)
+    price = priced(model, said)
     usage = send.usage
     return RequestCost(
         number=number,
