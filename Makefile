@@ -57,7 +57,7 @@ test: .venv/.dev-stamp ## Every test that needs nothing but the clone, with a se
 	$(call pytest,ordinary,tests --ignore=tests/edges --ignore=tests/corpus -q -n $(WORKERS) --durations=10 --durations-min=2)
 
 .PHONY: test-laws
-test-laws: .venv/.dev-stamp ## The laws with fresh examples and full counts (COMPOSITOR_LAW_EXAMPLES=1000)
+test-laws: .venv/.dev-stamp ## The laws with full counts (COMPOSITOR_LAW_EXAMPLES=1000; COMPOSITOR_LAW_FRESH=1 for new examples)
 	$(call pytest,law,tests/properties -q -n $(WORKERS) --timeout=1800)
 
 .PHONY: test-edges

@@ -9,12 +9,14 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Unset, a law is tried with a few examples that are the same on every run; a number asks for that many fresh ones.
+# A law is tried with examples that are the same on every run, so that one commit has one verdict; unset, with a few of them. Fresh ones, to find
+# what nobody has seen yet, are asked for by COMPOSITOR_LAW_FRESH=1.
+_FRESH = bool(os.environ.get("COMPOSITOR_LAW_FRESH"))
 _EXAMPLES = os.environ.get("COMPOSITOR_LAW_EXAMPLES")
 settings.register_profile(
     "laws",
     max_examples=int(_EXAMPLES or 25),
-    derandomize=_EXAMPLES is None,
+    derandomize=not _FRESH,
     database=None,
     deadline=None,
     print_blob=True,
@@ -25,7 +27,7 @@ settings.load_profile("laws")
 # What would let a test see the machine of the person who runs it, or reach a real account.
 _PRIVATE = ("ANTHROPIC_", "AWS_", "CLAUDE", "COMPOSITOR_", "GIT_", "GOOGLE_", "OPENAI_")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-_KEPT = ("COMPOSITOR_CORPUS", "COMPOSITOR_LAW_EXAMPLES")
+_KEPT = ("COMPOSITOR_CORPUS", "COMPOSITOR_LAW_EXAMPLES", "COMPOSITOR_LAW_FRESH")
 
 
 @pytest.fixture(scope="session", autouse=True)

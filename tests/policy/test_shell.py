@@ -243,3 +243,12 @@ def test_a_long_nest_is_answered_soon() -> None:
         line = parse_shell(text)
         assert line.problem is not None or line.parts[0].wraps
         reachable_commands(line)
+
+
+@pytest.mark.parametrize("line", ["time", "time ", "time -p", "ls && time"])
+def test_time_without_a_command_is_not_understood(line: str) -> None:
+    assert parse_shell(line).problem is not None
+
+
+def test_time_with_a_command_is() -> None:
+    assert parse_shell("time ls").problem is None

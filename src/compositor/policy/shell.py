@@ -89,11 +89,19 @@ def parse_shell(text: str) -> ShellLine:
         or re.search(r"\$(?:\s|\Z)", raw) is not None
         or _is_opaque(root, nodes)
     )
-    parts = odd or read_parts(root, raw)
+    parts = odd or _refuse_bare_time(read_parts(root, raw))
     problem, understood = (parts, ()) if isinstance(parts, str) else (None, parts)
     here = tuple(_here_text(node) for node in nodes if node.type in {"heredoc_body", "herestring_redirect"})
     opaque = opaque and problem is not None
     return ShellLine(raw, commands, redirects, opaque=opaque, problem=problem, parts=understood, here_texts=here)
+
+
+def _refuse_bare_time(parts: tuple[Part, ...] | str) -> tuple[Part, ...] | str:
+    """`time` without a command is a reserved word of bash and a command of the grammar: it is neither here."""
+    if isinstance(parts, str):
+        return parts
+    bare = any(part.words[0].text == "time" and all(w.text.startswith("-") for w in part.words[1:]) for part in parts)
+    return "`time` stands there without a command" if bare else parts
 
 
 def _odd_character(raw: str) -> str | None:
