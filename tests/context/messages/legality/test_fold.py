@@ -6,6 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from compositor.context.messages.legality import (
     LegalityState,
@@ -16,7 +17,7 @@ from compositor.context.messages.legality import (
     check_head,
     check_messages,
 )
-from compositor.types.blocks import ThinkingBlock
+from compositor.types.blocks import ServerToolUseBlock, ThinkingBlock, ToolReferenceBlock, ToolResultBlock
 from compositor.types.messages import WireMessage
 from compositor.types.request import Head, RequestOptions
 from tests.context.messages.legality.histories import (
@@ -102,6 +103,34 @@ def test_an_open_call_is_known_at_the_end_alone() -> None:
     state, violations = check_messages(LegalityState(), [user("run"), assistant(call("t1"))], WireContext())
     assert violations == ()
     assert _pairs(check_end(state, WireContext())) == {("L55", "messages[1].content[0]")}
+
+
+def test_what_the_end_must_know_is_carried_over_a_cut() -> None:
+    waiting = ServerToolUseBlock("srvtoolu_1", "web_search", Raw(b"{}"))
+    state, _ = check_messages(LegalityState(), [user("a"), assistant("b", waiting)], WireContext())
+    assert _pairs(check_end(state, WireContext(), tools=NAMES)) == {("L69", "messages[1].content[1].name")}
+    assert check_end(state, WireContext(), tools=frozenset({"web_search"})) == ()
+    thought = ThinkingBlock("x", "s")
+    state, _ = check_messages(LegalityState(), [user("a"), assistant(thought, call("t1"))], WireContext())
+    state, _ = check_messages(state, [user(result("t1"))], WireContext())
+    assert _pairs(check_end(state, WireContext(), thinking="disabled")) == {("L87", "messages[1].content[0]")}
+    assert check_end(state, WireContext(), thinking="adaptive") == ()
+
+
+def test_an_answer_at_the_end_is_a_prefill_unless_a_credit_or_a_summary_is_asked_for() -> None:
+    context = WireContext(prefill=False)
+    state, _ = check_messages(LegalityState(), [user("a"), assistant("b")], context)
+    assert _pairs(check_end(state, context)) == {("L13", "messages[1]")}
+    assert check_end(state, context, credited=True) == ()
+    assert check_end(state, context, summarizing=True) == ()
+
+
+def test_a_tool_that_is_missing_is_found_once_however_often_it_is_named() -> None:
+    found = [ToolReferenceBlock("Gone"), ToolReferenceBlock("Gone")]
+    messages = [user("a"), assistant(call("t1")), user(ToolResultBlock("t1", tuple(found)))]
+    state, _ = check_messages(LegalityState(), messages, WireContext())
+    (violation,) = check_end(state, WireContext(), tools=NAMES)
+    assert (violation.rule, violation.path) == ("L107", "messages[2].content[0].content[0].tool_name")
 
 
 def test_indexes_go_on_behind_what_was_folded() -> None:

@@ -123,3 +123,11 @@ def test_a_message_that_cannot_be_read_hides_no_other_region() -> None:
         ("L03", "messages[0].role"),
         ("W09", "system"),
     }
+
+
+@pytest.mark.parametrize("servers", [5, [5, "docs", None, {}], [{"name": []}]])
+def test_servers_of_any_shape_are_judged_without_an_error(servers: object) -> None:
+    tools = [{"type": "mcp_toolset"}, {"type": "mcp_toolset", "mcp_server_name": {}}, 5]
+    data = json.dumps({"tools": tools, "mcp_servers": servers, "messages": []}).encode()
+    rules = {violation.rule for violation in check_body(data, WireContext(betas=("mcp-client-2025-11-20",)))}
+    assert {"L111", "W03"} <= rules
