@@ -29,9 +29,10 @@ from compositor.types.attachments import TextAttachment
 from compositor.types.blocks import TextBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, TranscriptEntry, UserEntry
 from compositor.types.journal import SendOutcome, SendRecord, SentEntry
+from compositor.types.messages import Role
 from compositor.types.provenance import Attribution, Fragment, Lane, Lifetime, Source
 from compositor.types.request import HeadParts, RequestOptions, Ttl
-from compositor.types.snapshot import Facts, PrefixEvent
+from compositor.types.snapshot import EventName, Facts, Latch, PrefixEvent
 from tests.properties.building import FACTS, OPTIONS, WIRE
 
 
@@ -302,6 +303,24 @@ def test_turn_scoped_notes_without_their_beta_are_a_named_event_and_never_keep_t
     assert events_of(SPEAKING, past) == ["provider_degrade"]
     without = rebuild_prefix(empty_prefix(HEAD, SPEAKING, WIRE), past).prefix
     assert not any(chunk.message.clear_at for chunk in without.settled if chunk.message is not None)
+
+
+@pytest.mark.req("R222")
+@pytest.mark.parametrize("rewritten", [False, True], ids=["tail only", "settled too"])
+def test_a_latch_and_a_degrade_are_read_as_the_last_request_proves(*, rewritten: bool) -> None:
+    """The journal names a degrade and a latch; whether the settled system message was rewritten then, only the digest tells."""
+    past = noted_history(SPEAKING, Lane.API_SYSTEM)
+    latched = msgspec.structs.replace(SPEAKING, latches=frozenset({Latch.SYSTEM_LANE}))
+    lanes = {} if rewritten else {"n0": Lane.API_SYSTEM}
+    truth = extend(empty_prefix(HEAD, msgspec.structs.replace(latched, lanes=lanes), WIRE), NOTED[:4]).view_digest
+    first, second = past.journal.sends
+    record = msgspec.structs.replace(second.record, latches=(Latch.SYSTEM_LANE,), view_digest=truth)
+    degrade = PrefixEvent(name=EventName.PROVIDER_DEGRADE, cause="refused")
+    journal = Journal((first, msgspec.structs.replace(second, record=record)), (degrade,))
+    resumed = rebuild_prefix(empty_prefix(HEAD, SPEAKING, WIRE), msgspec.structs.replace(past, journal=journal))
+    assert resumed.proof.holds
+    roles = [chunk.message.role for chunk in resumed.prefix.settled if chunk.message is not None]
+    assert (Role.SYSTEM in roles) is not rewritten
 
 
 def test_another_model_without_notes_is_no_degrade() -> None:

@@ -60,12 +60,15 @@ def rebuild(transcript: Transcript, record: SendRecord, heads: HeadStore) -> Com
     profile = find_profile(options.model).profile
     known = Facts(model=options.model, binds_thinking=profile.binds_thinking, prefill=profile.prefill, system_role=True)
     # Which lane each entry took stands in the journal; whether it could is not asked again.
-    facts = sent_facts(known, transcript.journal, record)
+    readings = sent_facts(known, transcript.journal, record)
     path = active_path(transcript.entries, leaf=record.leaf) if record.leaf is not None else Path()
     wire = wire_context(profile, find_platform("claude-api"), api_version=options.api_version, betas=options.betas)
     head = with_recorded_tools(compile_head(parts), path.markers, wire)
-    snapshot = Snapshot(head=head, entries=path.entries, facts=facts, options=options)
-    return compile_request(snapshot, wire)
+    tries = [
+        compile_request(Snapshot(head=head, entries=path.entries, facts=facts, options=options), wire)
+        for facts in readings
+    ]
+    return next((one for one in tries if one.view_digest == record.view_digest), tries[0])
 
 
 def comparison(compiled: Compiled, record: SendRecord) -> Diagnostic:

@@ -147,38 +147,48 @@ def model_switch(history: History, model: str) -> tuple[PrefixEvent, ...]:
     return (PrefixEvent(name=EventName.MODEL_SWITCH, cause=f"{sent.record.options.model} before, {model} now"),)
 
 
-def replayed_facts(facts: Facts, journal: Journal) -> Facts:
-    """The facts with what the journal froze: lanes of what was answered, latches and refused images (R222, R224, F06)."""
+def replayed_facts(facts: Facts, journal: Journal) -> tuple[Facts, ...]:
+    """The facts with what the journal froze: lanes of what was answered, latches and refused images (R222, R224, F06).
+
+    More than one reading where the journal does not tell whether a degrade rewrote what had settled; the digest of the last request does.
+    """
     sent = last_send(journal)
-    return facts if sent is None else _frozen(facts, journal, sent.record, {})
+    return (facts,) if sent is None else _readings(facts, journal, sent.record, {})
 
 
-def sent_facts(facts: Facts, journal: Journal, record: SendRecord) -> Facts:
-    """The facts under which one recorded request was compiled: beside what was frozen, the lanes it chose itself."""
+def sent_facts(facts: Facts, journal: Journal, record: SendRecord) -> tuple[Facts, ...]:
+    """The facts under which one recorded request was compiled: beside what was frozen, the lanes it chose itself. Read as `replayed_facts`."""
     scoped = msgspec.structs.replace(facts, turn_scoped=TURN_SCOPE_BETA in record.options.betas)
-    return _frozen(scoped, journal, record, {sent.entry: sent.lane for sent in record.sent})
+    return _readings(scoped, journal, record, {sent.entry: sent.lane for sent in record.sent})
 
 
-def _frozen(facts: Facts, journal: Journal, record: SendRecord, own: Mapping[str, Lane]) -> Facts:
+def _readings(facts: Facts, journal: Journal, record: SendRecord, own: Mapping[str, Lane]) -> tuple[Facts, ...]:
     latches = frozenset(record.latches)
-    lanes = settled_lanes(journal)
+    settled = settled_lanes(journal)
+    readings = [settled]
     if latches and any(event.name is EventName.PROVIDER_DEGRADE for event in journal.events):
-        # What was settled in a refused lane was rewritten then, and has been a reminder or a plain system message since.
+        # If the refusal reached what was settled, that was rewritten then: a reminder or a plain system message since.
         void = {Lane.API_SYSTEM, Lane.TURN_SYSTEM} if Latch.SYSTEM_LANE in latches else {Lane.TURN_SYSTEM}
-        lanes = {entry: lane for entry, lane in lanes.items() if lane not in void}
+        readings.insert(0, {entry: lane for entry, lane in settled.items() if lane not in void})
     refused = frozenset(record.refused_images)
-    return msgspec.structs.replace(facts, lanes={**lanes, **own}, latches=latches, refused_images=refused)
+    return tuple(
+        msgspec.structs.replace(facts, lanes={**lanes, **own}, latches=latches, refused_images=refused)
+        for lanes in readings
+    )
 
 
 def rebuild_prefix(empty: Prefix, history: History) -> Resumed:
     """The prefix of the history, compared on the way with the last request that was answered."""
-    empty = msgspec.structs.replace(empty, facts=replayed_facts(empty.facts, history.journal))
+    readings = replayed_facts(empty.facts, history.journal)
+    starts = [msgspec.structs.replace(empty, facts=facts) for facts in readings]
     entries = history.path.entries
     sent = _comparable(history.journal.sends, entries)
     if not sent:
-        return Resumed(prefix=_ended(extend(empty, entries), history), proof=Proof())
+        return Resumed(prefix=_ended(extend(starts[0], entries), history), proof=Proof())
     last, cut = sent[-1]
-    at_last = extend(empty, entries[:cut])
+    tries = [(start, extend(start, entries[:cut])) for start in starts]
+    proved = (one for one in tries if one[1].view_digest == last.record.view_digest)
+    empty, at_last = next(proved, tries[0])
     rebuilt, record = at_last.view_digest, last.record
     differences = () if rebuilt == record.view_digest else (_difference(empty, sent, history),)
     return Resumed(
