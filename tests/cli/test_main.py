@@ -34,6 +34,7 @@ def test_every_command_explains_itself(call: Any, name: str) -> None:
     ended = call(*([name] if name else []), "--help")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"Usage: compositor {name}".rstrip())
+    assert "\\b" not in ended.out  # a mark for the formatter, never for the reader
 
 
 def test_the_examples_of_the_help_stand_one_a_line(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:

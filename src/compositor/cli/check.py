@@ -37,7 +37,10 @@ class Choices(Struct, frozen=True, kw_only=True):
     counting: bool
 
 
-@click.command(name="check")
+@click.command(
+    name="check",
+    epilog="Examples: compositor check request.json session.jsonl   |   compositor check --explain L55   |   compositor compile 'fix it' --body | compositor check -",
+)
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option("--model", metavar="M", help="Judge by the abilities of this model; else by the body's own.")
 @click.option("--beta", "betas", metavar="B", multiple=True, help="A beta header that is sent; may be repeated.")
@@ -55,17 +58,11 @@ def command(
     rule: str | None,
     **choices: Any,
 ) -> None:
-    r"""Check request bodies against the wire rules.
+    """Check request bodies against the wire rules.
 
     A FILE holds one body, or one a line (JSONL), each plain or as the `body` or `request` of an object that may carry its
     `headers`; or recorded exchanges (YAML with `interactions`); or a session (JSONL), which is checked as if it were sent as it is
     stored. - reads standard input. Exit code 1 when a rule is broken, 0 when there are warnings at most.
-
-    \b
-    compositor check request.json
-    compositor check session.jsonl
-    compositor check --explain L55
-    compositor compile "fix it" --json | compositor check -
     """
     if list_rules:
         _print_rules(as_json=as_json)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DEFAULT_SCRIPT = "{repeat: true, turns: [{say: 'This is the emulator; no model was called.'}]}"
 
 
-@click.command(name="emulator")
+@click.command(name="emulator", epilog="Example: compositor emulator --port 8080 --script play.yaml --record requests/")
 @click.option("--port", default=0, metavar="N", help="The port; any free one by default.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="H", help="The address to listen on.")
 @click.option(
@@ -37,12 +37,9 @@ DEFAULT_SCRIPT = "{repeat: true, turns: [{say: 'This is the emulator; no model w
 @click.option("--platform", default="claude-api", show_default=True, metavar="P", help="The platform whose rules hold.")
 @click.option("--real-time", is_flag=True, help="Let cache entries grow old by the clock, not by the script alone.")
 def command(*, port: int, host: str, script: Path | None, record: Path | None, platform: str, real_time: bool) -> None:
-    r"""Serve a stand-in for the Messages API: its wire rules, its prompt cache, and a script that plays the model.
+    """Serve a stand-in for the Messages API: its wire rules, its prompt cache, and a script that plays the model.
 
     Any key is taken. Point a client at the printed address, for example with ANTHROPIC_BASE_URL. Ctrl-C ends it.
-
-    \b
-    compositor emulator --port 8080 --script play.yaml --record requests/
     """
     from compositor.cli.running import read_script
     from compositor.emulator.asgi import EmulatorApp

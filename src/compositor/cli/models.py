@@ -20,19 +20,15 @@ if TYPE_CHECKING:
     from compositor.config.settings import Settings
 
 
-@click.command(name="models")
+@click.command(name="models", epilog="Examples: compositor models   |   compositor models opus")
 @click.argument("model", required=False)
 @click.option("--platforms", "list_platforms", is_flag=True, help="List the platforms instead.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
 @click.option("--project", type=click.Path(exists=True, file_okay=False), default=None, help="Whose settings count.")
 def command(*, model: str | None, list_platforms: bool, as_json: bool, project: str | None) -> None:
-    r"""Show the known models: window, output, thinking, cache, prices; or every fact about MODEL.
+    """Show the known models: window, output, thinking, cache, prices; or every fact about MODEL.
 
     A star marks a row with facts that nobody confirmed, a plus one that the settings changed (compositor.models).
-
-    \b
-    compositor models
-    compositor models opus
     """
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(_document(model, _settings(project))), indent=2))
