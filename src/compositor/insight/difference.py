@@ -39,9 +39,13 @@ class BodyDifference(Struct, frozen=True, kw_only=True):
 
 
 def body_elements(body: Mapping[str, Any]) -> tuple[Element, ...]:
-    """The cached elements of a body in wire order. Raises `UsageError` for a body without `messages`."""
+    """The cached elements of a body in wire order. Raises `UsageError` for a body without the form of one."""
     if not isinstance(body.get("messages"), list):
         raise UsageError("a request body needs a list of 'messages'")
+    for region in ("tools", "messages"):
+        entries = body.get(region) or []
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            raise UsageError(f"a request body needs {region} that are objects")
     return (*_tools(body), *_blocks("system", body.get("system") or [], ""), *_messages(body["messages"]))
 
 
@@ -87,8 +91,10 @@ def _messages(messages: Sequence[Mapping[str, Any]]) -> Iterator[Element]:
         yield from _blocks(f"messages[{index}].content", message.get("content") or [], f" of the {message.get('role')}")
 
 
-def _blocks(path: str, content: str | Sequence[Any], owner: str) -> Iterator[Element]:
+def _blocks(path: str, content: Any, owner: str) -> Iterator[Element]:
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if not isinstance(blocks, list):
+        raise UsageError(f"a request body needs text or a list of blocks at {path!r}")
     for index, block in enumerate(blocks):
         kind = block.get("type", "block") if isinstance(block, dict) else "block"
         where = " in the system prompt" if path == "system" else owner
