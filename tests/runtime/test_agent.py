@@ -14,13 +14,22 @@ from compositor.adapters.providers.anthropic import AnthropicTransport
 from compositor.adapters.providers.credentials import Endpoint
 from compositor.adapters.sessions.reading import read_transcript
 from compositor.config.flags import Flags
+from compositor.context.cache.attribution import Verdict
 from compositor.context.compile import compile_request
 from compositor.emulator.core import Emulator
 from compositor.emulator.script import parse_script
 from compositor.emulator.transport import EmulatorTransport
 from compositor.loop.effects import EndReason
 from compositor.ports import Permission
-from compositor.runtime.events import AgentEvent, CallEnded, CallJudged, RequestStarted, Retrying, TurnResult
+from compositor.runtime.events import (
+    AgentEvent,
+    AnswerEnded,
+    CallEnded,
+    CallJudged,
+    RequestStarted,
+    Retrying,
+    TurnResult,
+)
 from compositor.types.blocks import ToolResultBlock
 from compositor.types.entries import AssistantEntry, UserEntry
 from compositor.types.journal import SendOutcome
@@ -298,6 +307,11 @@ async def test_a_resumed_session_sends_the_recorded_head_and_reads_the_cache(pro
     assert last["system"] == first["system"]
     assert last["tools"] == first["tools"]
     assert result.usage.read >= 5_000 // 4
+    # What the journal says that was written is what the resumed session expects to read.
+    (started,) = [event for event in again.of(RequestStarted) if isinstance(event, RequestStarted)]
+    (ended,) = [event for event in again.of(AnswerEnded) if isinstance(event, AnswerEnded)]
+    assert started.forecast.read > 0
+    assert ended.cache.verdict is Verdict.AS_FORECAST
 
 
 async def test_a_changed_model_on_resume_is_a_named_event(project: Path) -> None:

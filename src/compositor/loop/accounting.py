@@ -14,7 +14,15 @@ from compositor.config.price import Price
 from compositor.context.cache.attribution import Attribution, attribute
 from compositor.context.cache.book import SECONDS, CacheBook
 from compositor.context.cache.forecast import Forecast, plan_forecast
-from compositor.context.cache.positions import Line, Position, TokenTally, extend_tally, request_positions, total_tokens
+from compositor.context.cache.positions import (
+    Line,
+    Position,
+    TokenTally,
+    extend_tally,
+    request_positions,
+    settings_key,
+    total_tokens,
+)
 from compositor.context.explain import first_difference
 from compositor.context.prefix import Prefix
 from compositor.context.tokens import calibrate
@@ -115,7 +123,8 @@ def _recall(account: Account, positions: tuple[Position, ...], compiled: Compile
     least = account.tariff.least
     for send in account.history:
         end = ends.get(send.record.view_digest)
-        if not send.settled or end is None or send.record.head_digest != compiled.head.digest:
+        same = settings_key(send.record.options) == settings_key(compiled.options)
+        if not send.settled or end is None or not same or send.record.head_digest != compiled.head.digest:
             continue
         now = seconds(send.record.time)
         written = [msgspec.structs.replace(position, ttl=send.record.options.ttl) for position in (*head, end)]

@@ -90,7 +90,7 @@ def request_positions(line: Line) -> tuple[Position, ...]:
     marked = {(marker.region, marker.index): marker.ttl for marker in compiled.markers}
     head = [
         msgspec.structs.replace(position, ttl=marked.get(place), tokens=round(position.tokens * line.scale))
-        for place, position in _head_positions(compiled.head, _settings(compiled.options))
+        for place, position in _head_positions(compiled.head, settings_key(compiled.options))
     ]
     start = head[-1] if head else Position(key="", ordinal=0, tokens=0, what="start")
     return (*head, *_earlier_ends(line, start), *_own_end(line, start))
@@ -107,7 +107,7 @@ def _earlier_ends(line: Line, start: Position) -> Iterator[Position]:
     """Ends of answered requests that are within reach of a look-back or carry a marker."""
     own = len(_context(line.compiled.head))
     marks = _message_marks(line.compiled)
-    context = _settings(line.compiled.options)
+    context = settings_key(line.compiled.options)
     for boundary in line.boundaries.tail(LOOK_BACK):
         if not boundary.messages:
             continue
@@ -130,7 +130,7 @@ def _own_end(line: Line, start: Position) -> Iterator[Position]:
     blocks = line.boundaries[-1].blocks if len(line.boundaries) else 0
     tokens = line.tally.before(len(compiled.settled)) + _tokens(compiled.pending)
     yield Position(
-        key=_name(_settings(compiled.options), line.view.digest),
+        key=_name(settings_key(compiled.options), line.view.digest),
         ordinal=start.ordinal + blocks + sum(len(chunk.sizes) for chunk in compiled.pending),
         tokens=start.tokens + round(line.scale * tokens),
         what=f"messages[{first + len(compiled.pending) - 1}]",
@@ -142,7 +142,7 @@ def _message_marks(compiled: Compiled) -> dict[int, Ttl]:
     return {marker.index: marker.ttl for marker in compiled.markers if marker.region is CacheRegion.MESSAGES}
 
 
-def _settings(options: RequestOptions) -> str:
+def settings_key(options: RequestOptions) -> str:
     """What else decides the rendered messages (wire page 4.7): model, speed, tool choice, thinking, effort."""
     parts = (options.tool_choice, options.thinking, options.output_config)
     raw = b"\0".join(b"" if part is None else bytes(part) for part in parts)
