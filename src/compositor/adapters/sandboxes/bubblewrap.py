@@ -23,6 +23,8 @@ MAX_LOOKED_AT = 20_000
 _SKIPPED = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 _PROXY_PORT = 3128
 _BRIDGE = Path(__file__).with_name("bridge.py")
+_PYTHON = os.path.realpath(sys.executable)
+"""The interpreter behind a virtual environment, which may lie in `/tmp` and so be out of reach inside; the bridge needs the standard library only."""
 
 
 class Probe(Struct, frozen=True):
@@ -99,7 +101,7 @@ class BubblewrapSandbox:
         arguments += ["--unshare-net", "--setenv", "TMPDIR", "/tmp", "--chdir", cwd]  # noqa: S108
         if self._proxy is not None:
             arguments += self._reach_out(self._proxy)
-            words = (sys.executable, "-I", "-S", str(_BRIDGE), "/tmp/.proxy/socket", str(_PROXY_PORT), *words)  # noqa: S108
+            words = (_PYTHON, "-I", "-S", "/tmp/.bridge.py", "/tmp/.proxy/socket", str(_PROXY_PORT), *words)  # noqa: S108
         return (*arguments, "--", *words)
 
     def close(self) -> None:
@@ -147,7 +149,14 @@ class BubblewrapSandbox:
         address = f"http://127.0.0.1:{_PROXY_PORT}"
         names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
         variables = [part for name in names for part in ("--setenv", name, address)]
-        return ["--bind", proxy.start(), "/tmp/.proxy", *variables]  # noqa: S108  # inside it is private
+        inside = ["--ro-bind", str(_BRIDGE), "/tmp/.bridge.py", "--bind", proxy.start(), "/tmp/.proxy"]  # noqa: S108
+        return [*self._interpreter(), *inside, *variables]
+
+    @staticmethod
+    def _interpreter() -> list[str]:
+        """What the bridge runs with, where the private `/tmp` would hide it."""
+        base = os.path.realpath(sys.base_prefix)
+        return ["--ro-bind", base, base] if base.startswith("/tmp/") else []  # noqa: S108
 
 
 def _files(roots: Iterable[str]) -> Iterator[str]:
