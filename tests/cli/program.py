@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,9 @@ from tests.house.tree import ROOT
 
 GREETER = ROOT / "examples" / "greeter"
 NOW = "2026-01-31T12:00:00Z"
+
+HELLO: dict[str, Any] = {"say": "Hello 👋."}
+READ: dict[str, Any] = {"say": "I look.", "do": [{"read": "greeter.py"}]}
 
 
 class Ended(NamedTuple):
@@ -98,3 +102,16 @@ def snapshot(folder: Path) -> dict[str, tuple[int, int, bytes]]:
         content = b"" if path.is_dir() or not path.is_file() else path.read_bytes()
         found[str(path.relative_to(folder))] = (state.st_mode, state.st_mtime_ns, content)
     return found
+
+
+def copy_of(errors: str) -> Path:
+    found = re.search(r"a copy of the project: (.+)", errors)
+    assert found is not None
+    return Path(found[1])
+
+
+def prompts(home: Path) -> list[str]:
+    """The texts that a person typed, of all sessions."""
+    lines = [line for session in records(home) for line in session if line["type"] == "user"]
+    texts = [block["text"] for line in lines for block in line["content"] if block["type"] == "text"]
+    return [text for text in texts if "<system-reminder>" not in text]

@@ -15,10 +15,8 @@ import pytest
 from compositor._version import __version__
 from compositor.cli.main import COMMANDS, run_command
 from compositor.errors import ExitCode, ProviderUnavailableError, UsageError
-from tests.cli.program import command_line, environment, records, run_program, script
+from tests.cli.program import HELLO, command_line, environment, records, run_program, script
 from tests.house.tree import ROOT
-
-HELLO: dict[str, Any] = {"say": "Hello 👋."}
 
 
 def raising(problem: BaseException) -> click.Command:

@@ -1,60 +1,31 @@
-"""`compositor run`: where the prompt comes from, what is printed and stored, how each end is told, what an interrupt leaves."""
+"""`compositor run`: where the prompt comes from, what is printed and stored, how each end is told."""
 
 import io
 import json
 import os
-import pty
 import re
-import signal
 import socket
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.program import (
-    command_line,
-    environment,
-    read_until,
-    records,
+    HELLO,
+    READ,
+    copy_of,
+    prompts,
     run_program,
     script,
     snapshot,
-    start_program,
 )
 
-HELLO: dict[str, Any] = {"say": "Hello 👋."}
-READ: dict[str, Any] = {"say": "I look.", "do": [{"read": "greeter.py"}]}
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
 def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-
-
-def copy_of(errors: str) -> Path:
-    found = re.search(r"a copy of the project: (.+)", errors)
-    assert found is not None
-    return Path(found[1])
-
-
-def prompts(home: Path) -> list[str]:
-    """The texts that a person typed, of all sessions."""
-    lines = [line for session in records(home) for line in session if line["type"] == "user"]
-    texts = [block["text"] for line in lines for block in line["content"] if block["type"] == "text"]
-    return [text for text in texts if "<system-reminder>" not in text]
-
-
-def check_next_request(call: Any, tmp_path: Path, session: str, copy: Path) -> None:
-    """The request after this one breaks no rule of the wire."""
-    body = call("compile", "go on", "--resume", session, "--body", "--project", str(copy))
-    assert body.code == 0
-    file = tmp_path / "next.json"
-    file.write_text(body.out, "utf-8")
-    assert call("check", str(file)).out == "1 body checked: 0 errors, 0 warnings.\n"
 
 
 # ------------------------------------------------------------------------------------------------------ the prompt
@@ -343,203 +314,3 @@ def test_a_script_works_on_a_copy(call: Any, home: Path, project: Path) -> None:
         True,
     )
     assert (copy / "made.txt").read_text("utf-8") == "x\n"
-
-
-# -------------------------------------------------------------------------------------------------------- going on
-
-
-def test_a_scripted_session_goes_on_in_its_copy(call: Any, home: Path) -> None:
-    first = call("run", "first", "--offline", script(home, HELLO), "--output-format", "json")
-    session, copy = json.loads(first.out)["session_id"], copy_of(first.err)
-    again = ("--project", str(copy), "--offline", script(home, {"say": "Again."}), "--output-format", "json")
-    second = json.loads(call("run", "second", "--continue", *again).out)
-    third = json.loads(call("run", "third", "--resume", session[:8], *again).out)
-    assert {second["session_id"], third["session_id"]} == {session}
-    assert third["usage"]["input_tokens"] == 0
-    assert prompts(home) == ["first", "second", "third"]
-    (session_records,) = records(home)
-    assert [record["type"] for record in session_records].count("send") == 3
-
-
-def test_a_script_does_not_write_into_a_session_of_the_users(call: Any, home: Path) -> None:
-    first = call("run", "first", "--offline", script(home, HELLO), "--output-format", "json")
-    session = json.loads(first.out)["session_id"]
-    before = records(home)
-    for words in (("--continue",), ("--resume", session)):
-        ended = call("run", "second", *words, "--offline", script(home, HELLO))
-        assert (ended.code, ended.out) == (2, "")
-        assert ended.err.startswith("Error: a script would write into a session that a model played.")
-    other = copy_of(call("run", "other", "--offline", script(home, HELLO)).err)
-    ended = call("run", "x", "--resume", session, "--project", str(other), "--offline", script(home, HELLO))
-    assert (ended.code, "belongs to another project" in ended.err) == (2, True)
-    assert [lines for lines in records(home) if lines[0]["id"] == session] == before
-
-
-def test_the_second_request_begins_with_the_first(call: Any, home: Path) -> None:
-    """What is settled is not touched: the bodies agree up to the marker that was the first one's end."""
-    ended = call("run", "x", "--offline", script(home, READ, HELLO), "--output-format", "json")
-    folder = home / "state" / "requests" / json.loads(ended.out)["session_id"]
-    first, second = (json.loads((folder / name).read_bytes()) for name in ("001.json", "002.json"))
-    assert (second["tools"], second["system"]) == (first["tools"], first["system"])
-    assert _bare(second["messages"])[: len(first["messages"])] == _bare(first["messages"])
-
-
-def _bare(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        {**message, "content": [{**block, "cache_control": None} for block in message["content"]]}
-        for message in messages
-    ]
-
-
-# ------------------------------------------------------------------------------------------------------ interrupts
-
-WAITING = """
-import os, time
-with open("pid.new", "w") as file:
-    file.write(str(os.getpid()))
-os.rename("pid.new", "pid")
-time.sleep(60)
-"""
-ENDS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
-
-
-@pytest.mark.parametrize(("number", "code"), ENDS)
-def test_a_signal_while_the_answer_comes(
-    number: signal.Signals, code: int, home: Path, project: Path, call: Any, tmp_path: Path
-) -> None:
-    slow = {"say": "One two three four five six seven eight nine ten.", "faults": [{"slow": 0.5}]}
-    process = start_program(
-        *("run", "x", "--offline", script(home, slow), "--output-format", "stream-json"), cwd=project, home=home
-    )
-    read_until(process.stdout, b"\n")
-    _wait_for(lambda: any(record["type"] == "send" for lines in records(home) for record in lines))
-    process.send_signal(number)
-    out, err = process.communicate(timeout=20)
-    assert (process.returncode, b"Traceback" in err) == (code, False)
-    last = json.loads(out.splitlines()[-1])
-    assert (last["type"], last["terminal_reason"], last["is_error"]) == ("result", "aborted_streaming", True)
-    ((*_, outcome),) = ([record for record in lines if record["type"] == "outcome"] for lines in records(home))
-    assert outcome["outcome"] == "interrupted"
-    check_next_request(call, tmp_path, last["session_id"], copy_of(err.decode()))
-
-
-@pytest.mark.parametrize(("number", "code"), ENDS)
-def test_a_signal_while_a_tool_runs(
-    number: signal.Signals, code: int, home: Path, project: Path, call: Any, tmp_path: Path
-) -> None:
-    (project / "wait.py").write_text(WAITING, "utf-8")
-    played = script(home, {"do": [{"run": "python3 wait.py"}]}, HELLO)
-    process = start_program(
-        *("run", "x", "--offline", played, "--allowed-tools", "Bash(python3 wait.py)", "--output-format", "json"),
-        cwd=project,
-        home=home,
-    )
-    copy = copy_of(read_until(process.stderr, b"\n").decode())
-    _wait_for((copy / "pid").exists)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=20)
-    assert (process.returncode, b"Traceback" in err) == (code, False)
-    result = json.loads(out)
-    assert result["terminal_reason"] == "aborted_tools"
-    _wait_for(lambda: not Path("/proc", (copy / "pid").read_text()).exists())
-    check_next_request(call, tmp_path, result["session_id"], copy)
-
-
-def test_a_reader_that_goes_away_stops_the_turn(home: Path, project: Path, call: Any, tmp_path: Path) -> None:
-    slow = {"say": "One two three four five six seven eight nine ten.", "faults": [{"slow": 0.2}]}
-    process = start_program("run", "x", "--offline", script(home, slow), cwd=project, home=home)
-    assert process.stdout is not None
-    read_until(process.stdout, b"One")
-    process.stdout.close()
-    assert process.stderr is not None
-    err = process.stderr.read()
-    process.stderr.close()
-    assert (process.wait(timeout=20), b"Traceback" in err) == (1, False)
-    (lines,) = records(home)
-    assert [record["outcome"] for record in lines if record["type"] == "outcome"] == ["interrupted"]
-    check_next_request(call, tmp_path, lines[0]["id"], copy_of(err.decode()))
-
-
-def test_a_second_signal_ends_the_process_whatever_it_waits_for(home: Path, tmp_path: Path) -> None:
-    program = """
-import anyio
-from compositor.cli.running import _stopped_by_signals
-
-class Deaf:
-    def stop(self):
-        print("stopping", flush=True)
-
-async def work():
-    async with _stopped_by_signals(Deaf(), []):
-        print("ready", flush=True)
-        await anyio.sleep(60)
-
-anyio.run(work)
-"""
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], env=environment(home), stdout=subprocess.PIPE, bufsize=0
-    )
-    read_until(process.stdout, b"ready\n")
-    # The receiver starts at the next turn of the loop.
-    time.sleep(0.3)
-    process.send_signal(signal.SIGTERM)
-    assert read_until(process.stdout, b"stopping\n").endswith(b"stopping\n")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
-    assert process.returncode == -signal.SIGINT
-
-
-# -------------------------------------------------------------------------------------------------- asking a person
-
-
-def _ask(home: Path, project: Path) -> tuple[subprocess.Popen[bytes], int]:
-    """A run on a terminal that has come to its question, and the person's end of that terminal."""
-    played = script(home, {"do": [{"write": {"path": "made.txt", "content": "made"}}]}, HELLO)
-    person, terminal = pty.openpty()
-    process = subprocess.Popen(
-        command_line("run", "x", "--offline", played),
-        cwd=project,
-        env=environment(home, COLUMNS="100"),
-        stdin=terminal,
-        stdout=subprocess.PIPE,
-        stderr=terminal,
-        start_new_session=True,
-    )
-    os.close(terminal)
-    return process, person
-
-
-def _read_until_question(person: int) -> str:
-    shown = b""
-    while b"[y/N]" not in shown:
-        shown += os.read(person, 1000)
-    return shown.decode()
-
-
-@pytest.mark.parametrize(("answer", "made"), [(b"y\n", True), (b"yes\n", True), (b"\n", False), (b"why?\n", False)])
-def test_a_person_is_asked_and_only_a_yes_is_one(answer: bytes, made: bool, home: Path, project: Path) -> None:
-    process, person = _ask(home, project)
-    shown = _read_until_question(person)
-    os.write(person, answer)
-    out, _ = process.communicate(timeout=20)
-    os.close(person)
-    assert (process.returncode, out.decode()) == (0, "Hello 👋.\n")
-    assert (copy_of(shown.replace("\r", "")) / "made.txt").exists() is made
-
-
-def test_an_interrupt_at_a_question_needs_no_answer(home: Path, project: Path) -> None:
-    process, person = _ask(home, project)
-    shown = _read_until_question(person)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=10)
-    os.close(person)
-    assert process.returncode == 130
-    assert not (copy_of(shown.replace("\r", "")) / "made.txt").exists()
-
-
-def _wait_for(condition: Any) -> None:
-    for _ in range(400):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not happen in 20 seconds")

@@ -7,63 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compositor.context.transcript.graph import Branch, Path, active_path
-from compositor.types.attachments import TextAttachment
-from compositor.types.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from compositor.types.blocks import ThinkingBlock, ToolUseBlock
 from compositor.types.entries import (
     AssistantEntry,
-    AttachmentEntry,
-    MarkerEntry,
     ProgressEntry,
     TranscriptEntry,
     UnknownEntry,
     UserEntry,
 )
-from compositor.types.json import EMPTY_OBJECT, raw_json
+from compositor.types.json import EMPTY_OBJECT
 from compositor.types.usage import Usage
-
-
-def user(uuid: str, parent: str | None, time: int, *, meta: bool = False) -> UserEntry:
-    return UserEntry(uuid=uuid, parent=parent, time=f"{time:04}", content=(TextBlock(uuid),), is_meta=meta)
-
-
-def result(uuid: str, parent: str, time: int, call: str) -> UserEntry:
-    return UserEntry(uuid=uuid, parent=parent, time=f"{time:04}", content=(ToolResultBlock(call, "done"),))
-
-
-def answer(uuid: str, parent: str | None, time: int, *calls: str, message: str = "") -> AssistantEntry:
-    content = tuple(ToolUseBlock(call, "Read", EMPTY_OBJECT) for call in calls) or (TextBlock(uuid),)
-    return AssistantEntry(
-        uuid=uuid,
-        parent=parent,
-        time=f"{time:04}",
-        message_id=message or f"msg-{uuid}",
-        model="m",
-        content=content,
-        stop_reason="tool_use" if calls else "end_turn",
-        usage=Usage(output_tokens=time),
-    )
-
-
-def note(uuid: str, parent: str, time: int) -> AttachmentEntry:
-    return AttachmentEntry(
-        uuid=uuid, parent=parent, time=f"{time:04}", attachment=TextAttachment(kind="hook", text=uuid)
-    )
-
-
-def marker(uuid: str, parent: str | None, time: int) -> MarkerEntry:
-    return MarkerEntry(uuid=uuid, parent=parent, time=f"{time:04}", subtype="notice", detail=EMPTY_OBJECT)
-
-
-def ids(path: Path) -> list[str]:
-    return [entry.uuid for entry in path.entries]
-
-
-def codes(path: Path) -> list[str]:
-    return [found.code.removeprefix("transcript.") for found in path.diagnostics]
-
-
-LINEAR: list[TranscriptEntry] = [user("u1", None, 1), answer("a1", "u1", 2), user("u2", "a1", 3), answer("a2", "u2", 4)]
-FORKED: list[TranscriptEntry] = [*LINEAR, user("u3", "a1", 5), answer("a3", "u3", 6), user("u4", "a2", 4)]
+from tests.context.transcript.small import FORKED, LINEAR, answer, codes, ids, marker, note, result, user
 
 
 def test_a_plain_session_is_its_own_path() -> None:
@@ -357,78 +311,3 @@ def test_no_history_is_too_odd(rows: list[tuple[int, int | None, int, int, int]]
     told = set(ids(path)) | {record for records in path.joined.values() for record in records}
     for branch in path.branches:
         assert branch.leaf not in told
-
-
-def boundary(uuid: str, parent: str | None, time: int, *, anchor: str = "", kept: tuple[str, ...] = ()) -> MarkerEntry:
-    detail = {"preserved": {"anchor": anchor, "entries": kept}} if kept else {"trigger": "auto"}
-    return MarkerEntry(uuid=uuid, parent=parent, time=f"{time:04}", subtype="compact_boundary", detail=raw_json(detail))
-
-
-COMPACTED: list[TranscriptEntry] = [
-    *LINEAR,
-    boundary("b1", "a2", 5, anchor="s1", kept=("u2", "a2")),
-    user("s1", "b1", 6, meta=True),
-    user("u3", "s1", 7),
-    answer("a3", "u3", 8),
-]
-
-
-@pytest.mark.req("R149", "R152", "R153")
-def test_a_compacted_path_begins_at_its_boundary_with_what_was_preserved() -> None:
-    path = active_path(COMPACTED)
-    assert ids(path) == ["s1", "u2", "a2", "u3", "a3"]
-    assert [found.subtype for found in path.markers] == ["compact_boundary"]
-    assert (path.summarized, path.branches) == (2, ())
-    assert codes(path) == ["summarized"]
-
-
-@pytest.mark.req("R152")
-def test_a_later_boundary_without_its_summary_leaves_the_earlier_one_in_force() -> None:
-    path = active_path([*COMPACTED, boundary("b2", "a3", 9), answer("a4", "b2", 10)])
-    assert ids(path) == ["s1", "u2", "a2", "u3", "a3", "a4"]
-
-
-@pytest.mark.req("R152")
-def test_the_last_of_two_boundaries_applies() -> None:
-    later: list[TranscriptEntry] = [boundary("b2", "a3", 9), user("s2", "b2", 10, meta=True), user("u4", "s2", 11)]
-    path = active_path([*COMPACTED, *later])
-    assert ids(path) == ["s2", "u4"]
-    # All of the six messages before it, and the first boundary.
-    assert path.summarized == 8
-
-
-@pytest.mark.req("R152")
-def test_a_path_that_ends_before_the_boundary_does_not_see_it() -> None:
-    assert ids(active_path(COMPACTED, leaf="a2")) == ["u1", "a1", "u2", "a2"]
-
-
-def test_a_branch_from_a_summarized_entry_is_a_branch() -> None:
-    path = active_path([*COMPACTED, user("x", "a1", 3)])
-    assert ids(path) == ["s1", "u2", "a2", "u3", "a3"]
-    assert path.branches == (Branch("x", "0003", "a1"),)
-
-
-def test_the_summary_alone_carries_what_was_preserved() -> None:
-    path = active_path(COMPACTED, leaf="s1")
-    assert (ids(path), path.tip) == (["s1", "u2", "a2"], "s1")
-
-
-@pytest.mark.req("R153")
-def test_an_anchor_on_another_branch_moves_nothing() -> None:
-    """The path goes through the anchor of a boundary that is not on it."""
-    path = active_path(
-        [
-            *LINEAR,
-            boundary("b1", "a1", 5, anchor="u3", kept=("u1",)),
-            user("s1", "b1", 6, meta=True),
-            user("u3", "a2", 7),
-            answer("a3", "u3", 8),
-        ]
-    )
-    assert ids(path) == ["u1", "a1", "u2", "a2", "u3", "a3"]
-    assert "cycle" not in codes(path)
-    other = active_path(
-        [*LINEAR, boundary("b1", "a2", 5, anchor="u1", kept=("u2",)), user("s1", "b1", 6), user("u3", "s1", 7)]
-    )
-    assert ids(other) == ["s1", "u3"]
-    assert codes(other)[0] == "preserved_missing"
