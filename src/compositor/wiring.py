@@ -185,6 +185,7 @@ def build_agent(
     """
     from compositor.adapters.collectors.memory import MemoryCollector, file_views
     from compositor.runtime.agent import Agent, Parts  # with them comes the event loop: compiling needs none
+    from compositor.runtime.line import LineParts, ModelLine
     from compositor.runtime.offering import make_offering
 
     home, around = Path(opened.home), opened.around
@@ -197,18 +198,25 @@ def build_agent(
     tools = _tools(opened, services, offering, interviewer)
     tools.box.files.seed(file_views(around.memory))
     guard = _guard(opened, store, tools, asker=asker, watch=watch)
-    parts = Parts(
+    ids = UuidSource()
+    line = LineParts(
         transport=transport,
         store=store,
         clock=opened.clock,
-        ids=UuidSource(),
+        ids=ids,
+        watch=watch,
+        chance=random.random,
+        profile=opened.contract.profile.id,
+    )
+    parts = Parts(
+        line=ModelLine(line, opened.account),
+        store=store,
+        clock=opened.clock,
+        ids=ids,
         workshop=guard.workshop,
         hooks=guard.hooks,
         closing=(guard.close,),
         watch=watch,
-        chance=random.random,
-        profile=opened.contract.profile.id,
-        account=opened.account,
         collector=MemoryCollector(around.memory_place, around.memory, tools.box.files.seed),
         offering=offering,
         max_requests=opened.contract.max_turns,

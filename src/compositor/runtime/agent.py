@@ -17,7 +17,7 @@ from compositor.context.wire.assemble import AssembledMessage
 from compositor.errors import UsageError
 from compositor.loop import attempt as model
 from compositor.loop import turn
-from compositor.loop.accounting import Account, Sent, forecast_request, seconds, settle_answer
+from compositor.loop.accounting import Sent
 from compositor.loop.effects import (
     EndReason,
     EndTurn,
@@ -34,40 +34,35 @@ from compositor.loop.session import (
     Conversation,
     Stamp,
     answer_entry,
-    compile_next,
     note_entries,
     prompt_entry,
     record,
     results_entry,
-    send_record,
 )
-from compositor.ports import Clock, Collector, Ids, ModelTransport, Moment, SessionStore
+from compositor.ports import Clock, Collector, Ids, Moment, SessionStore
 from compositor.runtime.collect import collect_notes, reached_paths
-from compositor.runtime.driver import BatchRun, Workshop, ask_model
-from compositor.runtime.events import AnswerEnded, Mended, NotesCollected, RequestStarted, TurnResult, Watcher
+from compositor.runtime.driver import BatchRun, Workshop
+from compositor.runtime.events import AnswerEnded, Mended, NotesCollected, TurnResult, Watcher
 from compositor.runtime.hooks import Hooks
+from compositor.runtime.line import ModelLine
 from compositor.runtime.offering import Offering
 from compositor.types.attachments import Attachment, QueuedInput
 from compositor.types.blocks import TextBlock
 from compositor.types.entries import AttachmentEntry, TranscriptEntry
-from compositor.types.journal import OutcomeRecord, SendOutcome
+from compositor.types.journal import SendOutcome
 from compositor.types.origin import Origin
 from compositor.types.tools import OutcomeKind, ToolCall
-from compositor.types.usage import Usage
 
 
 class Parts(Struct, frozen=True, kw_only=True):
     """What an agent is put together from; `wiring.build_agent` is the one place that does it."""
 
-    transport: ModelTransport
+    line: ModelLine
     store: SessionStore
     clock: Clock
     ids: Ids
     workshop: Workshop
     watch: Watcher
-    chance: Callable[[], float]
-    profile: str
-    account: Account
     collector: Collector | None = None
     offering: Offering | None = None
     hooks: Hooks | None = None
@@ -81,12 +76,10 @@ class Agent:
     def __init__(self, parts: Parts, conversation: Conversation) -> None:
         self._parts = parts
         self._conversation = conversation
-        self._account = parts.account
+        self._line = parts.line
         self._stop: Callable[[], None] | None = None
         self._stopped = False
         self._message: AssembledMessage | None = None
-        self._usages: list[Usage] = []
-        self._requests = 0
         self._prompt = ""
         self._begun = False
         self._received: list[QueuedInput] = []
@@ -135,7 +128,7 @@ class Agent:
 
     async def _drive(self, submitted: tuple[TranscriptEntry, ...]) -> EndTurn:
         """Ask, run tools and ask again until the turn machine says that it ends, or a hook does."""
-        state = turn.TurnState(requests=self._requests, max_requests=self._parts.max_requests)
+        state = turn.TurnState(requests=self._line.requests, max_requests=self._parts.max_requests)
         event: turn.TurnEvent | None = turn.Submitted(submitted)
         while event is not None:
             state, effects = turn.advance(state, event)
@@ -154,8 +147,7 @@ class Agent:
     def _begin(self) -> None:
         self._stopped = False
         self._message = None
-        self._usages = []
-        self._requests = 0
+        self._line.begin_turn()
         self._denied = []
 
     async def _perform(self, effect: TurnEffect) -> turn.TurnEvent | None:
@@ -209,7 +201,7 @@ class Agent:
         mended = apply_remedy(before, remedy, cause)
         if mended is None:
             return False
-        self._journal_outcome(sent.request_id, SendOutcome.REFUSED, None, cause)
+        self._line.journal(sent, SendOutcome.REFUSED, detail=cause)
         events = mended.events[len(before.events) :]
         if events:
             self._parts.store.append(events)
@@ -218,46 +210,34 @@ class Agent:
         return True
 
     async def _send(self) -> tuple[model.Answered | model.Failed | None, Sent]:
-        parts = self._parts
-        compiled = compile_next(self._conversation)
-        self._requests += 1
-        request_id, time = parts.ids.new(), parts.clock.now()
-        self._account, forecast = forecast_request(self._account, self._conversation.prefix, compiled, seconds(time))
-        journal = send_record(
-            self._conversation, compiled, request_id=request_id, time=time, profile=parts.profile, forecast=forecast
-        )
-        parts.store.put_head(compiled.head)
-        parts.store.append([journal])
-        parts.watch(RequestStarted(self._requests, compiled, forecast))
+        sent = self._line.prepare(self._conversation)
         answer: model.Answered | model.Failed | None = None
         with anyio.CancelScope() as scope:
             self._stop = scope.cancel
             if not self._stopped:
-                answer = await ask_model(compiled, parts.transport, watch=parts.watch, chance=parts.chance)
+                answer = await self._line.ask(sent)
         self._stop = None
-        return answer, Sent(compiled, forecast, request_id, seconds(time))
+        return answer, sent
 
     def _after(self, answer: model.Answered | model.Failed | None, sent: Sent) -> turn.TurnEvent:
         match answer:
             case None:
-                self._journal_outcome(sent.request_id, SendOutcome.INTERRUPTED, None, "interrupted by the user")
+                self._line.journal(sent, SendOutcome.INTERRUPTED, detail="interrupted by the user")
                 return turn.StopRequested()
             case model.Failed(failure=failure):
                 lost = SendOutcome.REFUSED if failure.reply is not None else SendOutcome.LOST
-                self._journal_outcome(sent.request_id, lost, None, failure.message)
+                self._line.journal(sent, lost, detail=failure.message)
                 return turn.Failed(EndReason.API_ERROR, str(failure.error()))
             case model.Answered(message=message):
-                self._journal_outcome(sent.request_id, SendOutcome.ANSWERED, message.usage, "")
                 return self._answered(message, sent)
             case _:
                 assert_never(answer)
 
     def _answered(self, message: AssembledMessage, sent: Sent) -> turn.Answered:
         compiled = sent.compiled
-        self._usages.append(message.usage)
         self._message = message
-        self._account, cache = settle_answer(self._account, self._conversation.prefix, sent, message.usage)
-        self._parts.watch(AnswerEnded(self._requests, message, cache))
+        cache = self._line.settle(self._conversation.prefix, sent, message.usage)
+        self._parts.watch(AnswerEnded(self._line.requests, message, cache))
         entry = answer_entry(
             stamp=self._stamp(),
             parent=self._conversation.leaf,
@@ -269,12 +249,6 @@ class Agent:
             prefix_digest=compiled.view_digest,
         )
         return turn.Answered(entry, message.calls)
-
-    def _journal_outcome(self, request_id: str, outcome: SendOutcome, usage: Usage | None, detail: str) -> None:
-        ended = OutcomeRecord(
-            request_id=request_id, time=self._parts.clock.now(), outcome=outcome, usage=usage, detail=detail
-        )
-        self._parts.store.append([ended])
 
     async def _run_batch(self, calls: tuple[ToolCall, ...]) -> turn.Results:
         running = BatchRun(calls, self._parts.workshop)
@@ -340,7 +314,7 @@ class Agent:
             reason=end.reason,
             detail=end.detail,
             text=self._text(),
-            requests=self._requests,
-            usages=tuple(self._usages),
+            requests=self._line.requests,
+            usages=tuple(self._line.usages),
             denied=tuple(self._denied),
         )
