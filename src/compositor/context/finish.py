@@ -14,14 +14,14 @@ from compositor.types.diagnostics import Severity
 from compositor.types.messages import WireMessage
 from compositor.types.provenance import WIRE, Attribution, Lane, Lifetime, Omission, Source
 from compositor.types.request import CacheRegion, Chunk, Compiled, MarkerPlan, RequestOptions, Splice, Ttl
-from compositor.types.snapshot import Latch
 
 from .cache.breakpoints import Ground, plan_markers
+from .cache.marks import Mark, block_end
 from .messages.legality import Violation, check_end
 from .messages.legality.head import check_size, option_fields
 from .messages.legality.markers import check_planned
 from .messages.legality.options import check_options, thinking_kind
-from .prefix import Prefix
+from .prefix import Prefix, last_mark, mark_at
 from .wire.canonical import encode_json
 
 # Every option that becomes a body field, in wire order; the others become headers or steer the markers (R020, R021).
@@ -39,9 +39,6 @@ BODY_FIELDS: tuple[str, ...] = (
     "stop_sequences",
 )
 
-# How many settled chunks the search for the previous request's end looks at: its last message, and what was left in front of it.
-_LOOK_BACK = 4
-
 _MARKERS: dict[Ttl, bytes] = {
     Ttl.SHORT: b',"cache_control":{"type":"ephemeral"}',
     Ttl.LONG: b',"cache_control":{"type":"ephemeral","ttl":"1h"}',
@@ -55,11 +52,10 @@ def finish(prefix: Prefix, options: RequestOptions) -> Compiled:
     before = len(prefix.settled) + (head.context is not None)
     ground = Ground(
         head=head,
-        settled=prefix.settled.tail(_LOOK_BACK),
-        pending=tail.chunks,
-        count=before,
-        pinned=_pinned(prefix, options, before),
-        spares_system=Latch.SYSTEM_MARKER in prefix.facts.latches,
+        first=not len(prefix.settled),
+        pinned=pinned_mark(prefix, options),
+        earlier=last_mark(prefix),
+        own=tail.mark,
     )
     markers = plan_markers(ground, options)
     scalars = _scalars(options)
@@ -145,13 +141,14 @@ def _chunk_at(prefix: Prefix, index: int, before: int) -> Chunk:
     return prefix.settled[index - 1] if index else context
 
 
-def _pinned(prefix: Prefix, options: RequestOptions, before: int) -> Chunk | None:
-    """The message at the fork point. Raises `UsageError` for a pin that is no message of this request."""
+def pinned_mark(prefix: Prefix, options: RequestOptions) -> Mark | None:
+    """The mark at the fork point (R257). Raises `UsageError` for a pin that is no message of this request."""
     if options.pin is None:
         return None
-    if not 0 <= options.pin < before + len(prefix.tail.chunks):
+    own = prefix.head.context is not None
+    if not 0 <= options.pin < own + len(prefix.settled) + len(prefix.tail.chunks):
         raise UsageError(f"a fork cannot be pinned at messages[{options.pin}]: there is no such message")
-    return _chunk_at(prefix, options.pin, before)
+    return mark_at(prefix, options.pin - own) if options.pin >= own else None
 
 
 def _message_at(prefix: Prefix, index: int, before: int) -> WireMessage:
@@ -165,7 +162,7 @@ def _splice(marker: MarkerPlan, chunk: Chunk) -> Splice:
     """The marker goes in front of the closing brace of the marked object, as its last key."""
     end = len(chunk.data)
     if marker.region is CacheRegion.MESSAGES:
-        end -= len(b"]}") + sum(chunk.sizes[marker.block + 1 :]) + len(chunk.sizes[marker.block + 1 :])
+        end = block_end(chunk, marker.block)
     return Splice(marker.region, marker.index, end - 1, _MARKERS[marker.ttl])
 
 

@@ -7,6 +7,7 @@ one; the newest round is the tail, rendered anew with every extension.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -21,8 +22,9 @@ from compositor.types.messages import Role
 from compositor.types.persistent import Ledger, Rope
 from compositor.types.provenance import Omission
 from compositor.types.request import Chunk, Head, HeadTool
-from compositor.types.snapshot import EventName, Facts, PrefixEvent
+from compositor.types.snapshot import EventName, Facts, Latch, PrefixEvent
 
+from .cache.marks import Ahead, Mark, count_blocks, find_mark
 from .cache.positions import Boundary
 from .head import compile_head
 from .messages.legality import LegalityState, Violation, WireContext, check_messages
@@ -32,7 +34,10 @@ from .view import ViewState
 
 
 class Tail(Struct, frozen=True, kw_only=True):
-    """The unsent end: entries of the newest round and what they render to. `violations` break a wire rule all the same."""
+    """The unsent end: entries of the newest round and what they render to. `violations` break a wire rule all the same.
+
+    `mark` is the block that carries the last marker of the request.
+    """
 
     entries: tuple[TranscriptEntry, ...] = ()
     chunks: tuple[Chunk, ...] = ()
@@ -40,6 +45,7 @@ class Tail(Struct, frozen=True, kw_only=True):
     view: ViewState
     omissions: tuple[Omission, ...] = ()
     violations: tuple[Violation, ...] = ()
+    mark: Mark | None = None
 
 
 class Prefix(Struct, frozen=True, kw_only=True):
@@ -141,6 +147,28 @@ def offer_tools(prefix: Prefix, tools: Sequence[HeadTool], omissions: Sequence[O
     return msgspec.structs.replace(wider, tail=_render_tail(wider, wider.tail.entries)) if wider.tail.entries else wider
 
 
+def last_mark(prefix: Prefix) -> Mark | None:
+    """Where the previous request had its last marker; a round without any block that may carry one is passed over."""
+    return next((end.mark for end in reversed(prefix.boundaries.tail(4)) if end.mark is not None), None)
+
+
+def mark_at(prefix: Prefix, message: int) -> Mark | None:
+    """The mark inside one message, counted behind the head's own. Looks at the round that holds it."""
+    if message >= len(prefix.settled):
+        start = prefix.boundaries[-1] if len(prefix.boundaries) else None
+        chunks = prefix.tail.chunks
+    else:
+        ends = prefix.boundaries
+        number = bisect.bisect_right(range(len(ends)), message, key=lambda at: ends[at].messages)
+        start = ends[number - 1] if number else None
+        chunks = tuple(prefix.settled[at] for at in range(start.messages if start else 0, ends[number].messages))
+    view = start.view if start is not None else ViewState.start(prefix.head)
+    messages, blocks = (start.messages, start.blocks) if start is not None else (0, 0)
+    inside = chunks[: message - messages + 1]
+    ahead = _ahead(prefix, view.add(inside[:-1], prefix.head), message, blocks + count_blocks(inside[:-1]))
+    return find_mark(ahead, inside[-1:], settled=True)
+
+
 def refold(prefix: Prefix, facts: Facts, name: EventName, cause: str) -> Prefix:
     """The same entries under other facts, from the start.
 
@@ -173,13 +201,15 @@ def _settle(prefix: Prefix, rounds: Sequence[tuple[TranscriptEntry, ...]]) -> Pr
     used_ids, legality, view = prefix.used_ids, prefix.legality, prefix.view
     for entries in rounds:
         rendered = _rendered(prefix, used_ids, legality, view, entries)
+        mark = find_mark(_ahead(prefix, view, len(prefix.settled) + len(chunks), blocks), rendered.chunks, settled=True)
         chunks.extend(rendered.chunks)
         omissions.extend(rendered.omissions)
         broken.extend(rendered.violations)
         used_ids = used_ids.add_all(_call_ids(rendered.chunks))
         legality, view = rendered.legality, rendered.view
-        blocks += sum([len(chunk.sizes) for chunk in rendered.chunks])
-        ends.append(Boundary(len(prefix.settled) + len(chunks), blocks, view))
+        blocks += count_blocks(rendered.chunks)
+        messages = len(prefix.settled) + len(chunks)
+        ends.append(Boundary(messages=messages, blocks=blocks, view=view, mark=mark, images=legality.images))
     return msgspec.structs.replace(
         prefix,
         settled=prefix.settled.append_all(chunks),
@@ -195,6 +225,8 @@ def _settle(prefix: Prefix, rounds: Sequence[tuple[TranscriptEntry, ...]]) -> Pr
 
 def _render_tail(prefix: Prefix, entries: tuple[TranscriptEntry, ...]) -> Tail:
     rendered = _rendered(prefix, prefix.used_ids, prefix.legality, prefix.view, entries)
+    blocks = prefix.boundaries[-1].blocks if len(prefix.boundaries) else 0
+    ahead = _ahead(prefix, prefix.view, len(prefix.settled), blocks)
     return Tail(
         entries=entries,
         chunks=rendered.chunks,
@@ -202,7 +234,13 @@ def _render_tail(prefix: Prefix, entries: tuple[TranscriptEntry, ...]) -> Tail:
         view=rendered.view,
         omissions=rendered.omissions,
         violations=rendered.violations,
+        mark=find_mark(ahead, rendered.chunks, settled=False),
     )
+
+
+def _ahead(prefix: Prefix, view: ViewState, messages: int, blocks: int) -> Ahead:
+    spares = Latch.SYSTEM_MARKER in prefix.facts.latches
+    return Ahead(head=prefix.head, view=view, messages=messages, blocks=blocks, spares_system=spares)
 
 
 def _rendered(

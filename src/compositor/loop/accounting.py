@@ -24,6 +24,7 @@ from compositor.context.cache.positions import (
     total_tokens,
 )
 from compositor.context.explain import first_difference
+from compositor.context.finish import pinned_mark
 from compositor.context.prefix import Prefix
 from compositor.context.tokens import calibrate
 from compositor.context.transcript.journal import Send
@@ -64,7 +65,13 @@ def forecast_request(account: Account, prefix: Prefix, compiled: Compiled, now: 
     """What `compiled` should do when it is sent at `now`. Costs what settled since the last forecast."""
     tally = extend_tally(account.tally, compiled.settled)
     line = Line(
-        compiled=compiled, boundaries=prefix.boundaries, view=prefix.tail.view, tally=tally, scale=account.scale
+        compiled=compiled,
+        boundaries=prefix.boundaries,
+        mark=prefix.tail.mark,
+        pinned=pinned_mark(prefix, compiled.options),
+        images=prefix.tail.legality.images > 0,
+        tally=tally,
+        scale=account.scale,
     )
     positions = request_positions(line)
     account = _recall(account, positions, compiled)
@@ -116,14 +123,14 @@ def _recall(account: Account, positions: tuple[Position, ...], compiled: Compile
 
     An entry is known by the names of this request's positions, so that what another head or other settings wrote is not taken for ours.
     """
-    ends = {position.key.rsplit("|", 1)[-1]: position for position in positions}
+    ends = {position.view: position for position in positions if position.view}
     head = [
         position for position in positions if position.ttl is not None and position.what.startswith(("tools", "system"))
     ]
     least = account.tariff.least
     for send in account.history:
         end = ends.get(send.record.view_digest)
-        same = settings_key(send.record.options) == settings_key(compiled.options)
+        same = settings_key(send.record.options, images=False) == settings_key(compiled.options, images=False)
         if not send.settled or end is None or not same or send.record.head_digest != compiled.head.digest:
             continue
         now = seconds(send.record.time)

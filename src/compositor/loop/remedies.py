@@ -78,7 +78,8 @@ def apply_remedy(prefix: Prefix, remedy: Remedy, cause: str) -> Prefix | None:
         case SpareSystemMarkers():
             if Latch.SYSTEM_MARKER in facts.latches:
                 return None
-            return msgspec.structs.replace(prefix, facts=_with_latch(facts, Latch.SYSTEM_MARKER))
+            # Where markers may stand is found with each round: the same bytes, folded anew, and no event.
+            return refold(prefix, _with_latch(_frozen(prefix), Latch.SYSTEM_MARKER), EventName.PROVIDER_DEGRADE, cause)
         case ReplaceImages(digests=digests):
             refused = facts.refused_images | set(digests)
             if refused == facts.refused_images:

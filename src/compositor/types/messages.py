@@ -13,6 +13,9 @@ from msgspec import Struct
 from .blocks import ContentBlock
 from .provenance import Attribution, Runs
 
+TURN_SCOPED = "next_user_message"
+"""The `clear_at` of a system message that the service shows until the next user message (wire page 2.1)."""
+
 
 class Role(enum.StrEnum):
     USER = "user"

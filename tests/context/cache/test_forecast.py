@@ -3,104 +3,27 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from compositor.config.price import cost, find_price
 from compositor.context.cache.attribution import Verdict, attribute
-from compositor.context.cache.book import CacheBook
-from compositor.context.cache.forecast import Forecast, as_usage, cold_cost, headline, input_cost, plan_forecast
-from compositor.context.cache.positions import Line, TokenTally, extend_tally, request_positions, total_tokens
+from compositor.context.cache.forecast import as_usage, cold_cost, headline, input_cost
+from compositor.context.cache.positions import extend_tally
 from compositor.context.explain import first_difference
 from compositor.context.finish import finish
 from compositor.context.head import compile_head
-from compositor.context.prefix import Prefix, empty_prefix, extend
-from compositor.emulator.cache import PromptCache, positions_of
-from compositor.types.blocks import TextBlock, ToolResultBlock, ToolUseBlock
-from compositor.types.entries import AssistantEntry, TranscriptEntry, UserEntry
-from compositor.types.json import raw_json
-from compositor.types.request import Compiled, HeadParts, RequestOptions, Ttl
+from compositor.context.prefix import empty_prefix, extend
+from compositor.types.request import HeadParts
 from compositor.types.usage import Usage
+from tests.context.cache.session import Session, turns
 from tests.properties.building import FACTS, HEAD, OPTIONS, PARTS, WIRE
-from tests.properties.strategies import MODEL, TIME
+from tests.properties.strategies import MODEL
 
 MINIMUM = 16
 BYTES_PER_TOKEN = 4
-
-
-class Session:
-    """A client with a book of its own beside a service with a cache of its own."""
-
-    def __init__(self) -> None:
-        self.prefix: Prefix = empty_prefix(HEAD, FACTS, WIRE)
-        self.options: RequestOptions = OPTIONS
-        self.book = CacheBook()
-        self.tally = TokenTally()
-        self.service = PromptCache()
-        self.now = 0.0
-        self.number = 0
-        self.previous: Compiled | None = None
-
-    def ask(self, results: int = 0, words: int = 20) -> None:
-        blocks = tuple(ToolResultBlock(f"t{self.number}_{n}", "word " * words) for n in range(results))
-        content = blocks or (TextBlock(f"question {self.number} " + "word " * words),)
-        self.extend(UserEntry(uuid=f"u{self.number}", parent=None, time=TIME, content=content))
-
-    def answer(self, calls: int = 0) -> None:
-        self.number += 1
-        uses = tuple(ToolUseBlock(f"t{self.number}_{n}", "Read", raw_json({"n": n})) for n in range(calls))
-        entry = AssistantEntry(
-            uuid=f"a{self.number}",
-            parent=None,
-            time=TIME,
-            message_id=f"m{self.number}",
-            model=MODEL,
-            content=(TextBlock("answer " * 9), *uses),
-            stop_reason="tool_use" if calls else "end_turn",
-        )
-        self.extend(entry)
-
-    def extend(self, *entries: TranscriptEntry) -> None:
-        self.prefix = extend(self.prefix, entries)
-
-    def send(self) -> tuple[Forecast, int, int]:
-        """The forecast, and what the service read and wrote by its own rule."""
-        compiled = finish(self.prefix, self.options)
-        self.tally = extend_tally(self.tally, compiled.settled)
-        line = Line(compiled=compiled, boundaries=self.prefix.boundaries, view=self.prefix.tail.view, tally=self.tally)
-        positions = request_positions(line)
-        forecast = plan_forecast(
-            self.book, positions, total=total_tokens(line), minimum=MINIMUM, now=self.now, price=find_price(MODEL)
-        )
-        self.book = self.book.after(positions, forecast.expected, minimum=MINIMUM, now=self.now)
-        theirs = positions_of(msgspec.json.decode(compiled.body), bytes_per_token=BYTES_PER_TOKEN)
-        use, self.service = self.service.use(theirs, minimum=MINIMUM, now=self.now)
-        hit, last = forecast.expected.hit, forecast.expected.last_write
-        assert use.read == (theirs[hit.ordinal - 1].tokens if hit is not None else 0)
-        end = theirs[last.ordinal - 1].tokens if last is not None else 0
-        assert use.read + use.written_5m + use.written_1h == max(end, use.read)
-        self.previous = compiled
-        return forecast, use.read, use.written_5m + use.written_1h
-
-
-def turns(session: Session, rng: random.Random, count: int) -> Iterator[Forecast]:
-    session.ask()
-    for _ in range(count):
-        forecast, _, _ = session.send()
-        yield forecast
-        calls = rng.choice([0, 1, 1, 3, 12, 25])
-        session.answer(calls)
-        session.ask(results=calls, words=rng.choice([2, 20, 200]))
-        session.now += rng.choice([1.0, 30.0, 200.0, 400.0])
-        if rng.random() < 0.1:
-            effort = rng.choice(["low", "high"])
-            session.options = msgspec.structs.replace(session.options, output_config=raw_json({"effort": effort}))
-        if rng.random() < 0.1:
-            session.options = msgspec.structs.replace(session.options, ttl=rng.choice(list(Ttl)))
 
 
 @pytest.mark.req("R093", "R094", "R408")

@@ -1,11 +1,12 @@
 """Positions of a request: where the service can read or write its cache, with names that say what stands before them.
 
-Decides which positions matter to a forecast (the head's parts, the marked blocks, and the ends of earlier requests within the look-back) and
-how a prefix is named. Costs what is new: sums over settled messages are carried along in a `TokenTally`.
+Decides which positions matter to a forecast: the head's parts, the marked blocks, and the blocks that earlier requests had marked within
+the look-back. Costs what is new: sums over settled messages are carried along in a `TokenTally`.
 """
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -16,25 +17,33 @@ from msgspec import Struct
 from compositor.context.tokens import estimate_tokens
 from compositor.context.view import ViewState
 from compositor.types.persistent import Rope
-from compositor.types.request import CacheRegion, Chunk, Compiled, Head, RequestOptions, Ttl
+from compositor.types.request import CacheRegion, Chunk, Compiled, Head, MarkerPlan, RequestOptions, Ttl
+
+from .marks import Mark, is_scoped
 
 LOOK_BACK = 20
 """Block positions that one breakpoint looks back over, itself included (wire page 4.2)."""
 
 
-class Boundary(Struct, frozen=True):
-    """The end of a request that was answered: `messages` and `blocks` count what stands in front of it behind the head's own."""
+class Boundary(Struct, frozen=True, kw_only=True):
+    """The end of a request that was answered: `messages` and `blocks` count what stands in front of it behind the head's own.
+
+    `mark` is the block that carried its last marker, `images` the number of images up to here.
+    """
 
     messages: int
     blocks: int
     view: ViewState
+    mark: Mark | None
+    images: int
 
 
 class Position(Struct, frozen=True, kw_only=True):
     """The end of one prefix.
 
     `key` names its bytes and the settings they were rendered under; `ordinal` counts blocks from the start of the request, tools
-    included; `tokens` estimates everything up to here. `ttl` is set where a marker stands.
+    included; `tokens` estimates everything up to here. `ttl` is set where a marker stands; `view` is the digest of the
+    answered request that ended here.
     """
 
     key: str
@@ -42,6 +51,7 @@ class Position(Struct, frozen=True, kw_only=True):
     tokens: int
     what: str
     ttl: Ttl | None = None
+    view: str = ""
 
 
 class TokenTally(Struct, frozen=True, kw_only=True):
@@ -57,14 +67,16 @@ class TokenTally(Struct, frozen=True, kw_only=True):
 class Line(Struct, frozen=True, kw_only=True):
     """A request and what is known of its messages without looking at them again.
 
-    `boundaries` and `view` are the prefix's own; `tally` must have been extended over `compiled.settled`. `scale` is the model's ratio of
-    reported to estimated tokens.
+    `boundaries`, `mark` (of its own end) and `pinned` are the prefix's own; `tally` must have been extended over `compiled.settled`.
+    `images`: whether it holds any. `scale` is the model's ratio of reported to estimated tokens.
     """
 
     compiled: Compiled
     boundaries: Rope[Boundary]
-    view: ViewState
+    mark: Mark | None
     tally: TokenTally
+    pinned: Mark | None = None
+    images: bool = False
     scale: float = 1.0
 
 
@@ -79,7 +91,7 @@ def extend_tally(tally: TokenTally, settled: Rope[Chunk]) -> TokenTally:
     sums: list[int] = []
     fresh = settled.tail(len(settled) - counted)
     for chunk in fresh:
-        total += estimate_tokens(chunk.data)
+        total += 0 if is_scoped(chunk) else estimate_tokens(chunk.data)
         sums.append(total)
     return TokenTally(sums=tally.sums.append_all(sums), last=fresh[-1])
 
@@ -90,10 +102,11 @@ def request_positions(line: Line) -> tuple[Position, ...]:
     marked = {(marker.region, marker.index): marker.ttl for marker in compiled.markers}
     head = [
         msgspec.structs.replace(position, ttl=marked.get(place), tokens=round(position.tokens * line.scale))
-        for place, position in _head_positions(compiled.head, settings_key(compiled.options))
+        for place, position in _head_positions(compiled.head, settings_key(compiled.options, images=line.images))
     ]
     start = head[-1] if head else Position(key="", ordinal=0, tokens=0, what="start")
-    return (*head, *_earlier_ends(line, start), *_own_end(line, start))
+    found = {position.ordinal: position for position in (*head, *_message_positions(line, start))}
+    return tuple(found[ordinal] for ordinal in sorted(found))
 
 
 def total_tokens(line: Line) -> int:
@@ -103,48 +116,52 @@ def total_tokens(line: Line) -> int:
     return round(line.scale * (fixed + line.tally.before(len(line.compiled.settled)) + _tokens(line.compiled.pending)))
 
 
-def _earlier_ends(line: Line, start: Position) -> Iterator[Position]:
-    """Ends of answered requests that are within reach of a look-back or carry a marker."""
-    own = len(_context(line.compiled.head))
-    marks = _message_marks(line.compiled)
-    context = settings_key(line.compiled.options)
-    for boundary in line.boundaries.tail(LOOK_BACK):
-        if not boundary.messages:
-            continue
-        index = own + boundary.messages - 1
-        yield Position(
-            key=_name(context, boundary.view.digest),
-            ordinal=start.ordinal + boundary.blocks,
-            tokens=start.tokens + round(line.scale * line.tally.before(boundary.messages)),
-            what=f"messages[{index}]",
-            ttl=marks.get(index),
-        )
+def _message_positions(line: Line, start: Position) -> Iterator[Position]:
+    """Marks of answered requests within reach of a look-back, the fork point and what stands before it, and the request's own end."""
+    ends = line.boundaries.tail(2 * LOOK_BACK)
+    if line.pinned is not None:
+        yield from _before_pin(line, start, line.pinned)
+    for end in ends:
+        if end.mark is not None:
+            yield _position(line, start, end.mark, end)
+    if line.mark is not None:
+        yield _position(line, start, line.mark, None)
 
 
-def _own_end(line: Line, start: Position) -> Iterator[Position]:
+def _before_pin(line: Line, start: Position, pinned: Mark) -> Iterator[Position]:
+    number = bisect.bisect_right(
+        range(len(line.boundaries)), pinned.message, key=lambda at: line.boundaries[at].messages
+    )
+    for at in range(max(number - LOOK_BACK, 0), number):
+        end = line.boundaries[at]
+        if end.mark is not None:
+            yield _position(line, start, end.mark, end)
+    yield _position(line, start, pinned, None)
+
+
+def _position(line: Line, start: Position, mark: Mark, end: Boundary | None) -> Position:
     compiled = line.compiled
-    if not compiled.pending:
-        return
-    first = len(_context(compiled.head)) + len(compiled.settled)
-    marks = _message_marks(compiled)
-    blocks = line.boundaries[-1].blocks if len(line.boundaries) else 0
-    tokens = line.tally.before(len(compiled.settled)) + _tokens(compiled.pending)
-    yield Position(
-        key=_name(settings_key(compiled.options), line.view.digest),
-        ordinal=start.ordinal + blocks + sum(len(chunk.sizes) for chunk in compiled.pending),
-        tokens=start.tokens + round(line.scale * tokens),
-        what=f"messages[{first + len(compiled.pending) - 1}]",
-        ttl=next((marks[index] for index in sorted(marks, reverse=True) if index >= first), None),
+    index = len(_context(compiled.head)) + mark.message
+    settled = len(compiled.settled)
+    before = line.tally.before(min(mark.message, settled))
+    before += _tokens(compiled.pending[: max(mark.message - settled, 0)])
+    return Position(
+        key=_name(settings_key(compiled.options, images=line.images), mark.digest),
+        ordinal=start.ordinal + mark.blocks,
+        tokens=start.tokens + round(line.scale * (before + mark.inside)),
+        what=f"messages[{index}]",
+        ttl=next((marker.ttl for marker in compiled.markers if _stands_at(marker, index, mark.block)), None),
+        view=end.view.digest if end is not None and bool(end.images) == line.images else "",
     )
 
 
-def _message_marks(compiled: Compiled) -> dict[int, Ttl]:
-    return {marker.index: marker.ttl for marker in compiled.markers if marker.region is CacheRegion.MESSAGES}
+def _stands_at(marker: MarkerPlan, index: int, block: int) -> bool:
+    return marker.region is CacheRegion.MESSAGES and (marker.index, marker.block) == (index, block)
 
 
-def settings_key(options: RequestOptions) -> str:
-    """What else decides the rendered messages (wire page 4.7): model, speed, tool choice, thinking, effort."""
-    parts = (options.tool_choice, options.thinking, options.output_config)
+def settings_key(options: RequestOptions, *, images: bool) -> str:
+    """What else decides the rendered messages (wire page 4.7): model, speed, tool choice, thinking, effort, whether there are images."""
+    parts = (options.tool_choice, options.thinking, options.output_config, b"images" if images else None)
     raw = b"\0".join(b"" if part is None else bytes(part) for part in parts)
     return f"{options.model}|{options.speed or 'standard'}|{hashlib.sha256(raw).hexdigest()[:16]}"
 

@@ -16,14 +16,13 @@ import msgspec
 
 from compositor.types.blocks import TextBlock, ToolResultBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, TranscriptEntry, UserEntry
-from compositor.types.messages import Part, Role, WireMessage
+from compositor.types.messages import TURN_SCOPED, Part, Role, WireMessage
 from compositor.types.provenance import Attribution, Lane, Lifetime, Source
 
 from .clean import clean_blocks
 from .defuse import defuse_tags
 from .drafts import Draft, Notes, RoundContext, Step, conversation, internal_kind, is_unfinished
 from .lanes import SYSTEM_LANES, choose_lane, note_part, render_attachment
-from .legality.turns import TURN_SCOPED
 from .pairs import repair_pairs
 from .place import place_notes
 from .server_pairs import repair_server_pairs

@@ -19,14 +19,13 @@ from compositor.types.blocks import (
     UnknownBlock,
     block_type,
 )
-from compositor.types.messages import Part, Role, WireMessage
+from compositor.types.messages import TURN_SCOPED, Part, Role, WireMessage
 
 from .schemas import SERVER_RESULTS
 from .walk import Answer, Section, Walk
 
 MessageRule = Callable[[Walk, WireMessage], None]
 
-TURN_SCOPED = "next_user_message"
 _SERVER_BLOCKS = frozenset({*SERVER_RESULTS, "mcp_tool_use"})
 
 

@@ -1,0 +1,117 @@
+"""Where in the messages a marker may stand, and what the prefix up to there is called.
+
+Decides the nearest block that may carry a marker (R255, R258; L43, L89, L122) and names what ends with it, so that the place of a marker, the
+forecast and the book of the cache speak of one thing. Found once for each round; costs what the round is long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from compositor.context.tokens import estimate_tokens
+from compositor.context.view import ViewState
+from compositor.types.blocks import (
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolReferenceBlock,
+    UnknownBlock,
+)
+from compositor.types.messages import TURN_SCOPED, Part, Role
+from compositor.types.request import Chunk, Head
+
+
+class Mark(Struct, frozen=True, kw_only=True):
+    """A block that may carry a marker, and the prefix that ends with it.
+
+    `message` and `blocks` count behind the head's own message, `blocks` through the block itself; `inside` estimates the tokens of its message up
+    to there. `digest` names the bytes of the prefix and how many turn-scoped messages in it the model still sees.
+    """
+
+    message: int
+    block: int
+    blocks: int
+    inside: int
+    digest: str
+
+
+class Ahead(Struct, frozen=True, kw_only=True):
+    """What stands in front of some chunks: the state of the view, and how many messages and blocks behind the head's own.
+
+    `spares_system`: the service refused a marker on a system message, so the ordinary message before it carries the marker (R224).
+    """
+
+    head: Head
+    view: ViewState
+    messages: int
+    blocks: int
+    spares_system: bool = False
+
+
+def find_mark(ahead: Ahead, chunks: Sequence[Chunk], *, settled: bool) -> Mark | None:
+    """The last block of a round's `chunks` that may carry a marker; `None` where there is none. `settled`: an answer stands behind them."""
+    place = _last_eligible(chunks, spares_system=ahead.spares_system)
+    if place is None:
+        return None
+    offset, block = place
+    before, chunk = chunks[:offset], chunks[offset]
+    data = chunk.data[: block_end(chunk, block)]
+    state = ahead.view.add((*before, msgspec.structs.replace(chunk, data=data)), ahead.head)
+    shown = len(chunks) if settled else _shown_from(chunks)
+    scoped = sum(is_scoped(one) for one in before[shown:])
+    return Mark(
+        message=ahead.messages + offset,
+        block=block,
+        blocks=ahead.blocks + count_blocks(before, shown=shown) + block + 1,
+        inside=estimate_tokens(data),
+        digest=f"{state.digest}+{scoped}" if scoped else state.digest,
+    )
+
+
+def block_end(chunk: Chunk, block: int) -> int:
+    """The offset behind a block in its message's bytes: blocks are parted by a comma, and the message ends with `]}`."""
+    behind = chunk.sizes[block + 1 :]
+    return len(chunk.data) - len(b"]}") - sum(behind) - len(behind)
+
+
+def count_blocks(chunks: Sequence[Chunk], *, shown: int | None = None) -> int:
+    """Positions of the service. A turn-scoped message is none unless it stands at or behind chunk `shown`: there the model still sees it (L44)."""
+    first = len(chunks) if shown is None else shown
+    return sum([len(chunk.sizes) for offset, chunk in enumerate(chunks) if offset >= first or not is_scoped(chunk)])
+
+
+def is_scoped(chunk: Chunk) -> bool:
+    """A message that the model sees for one turn only (L43, L44)."""
+    return chunk.message is not None and chunk.message.clear_at == TURN_SCOPED
+
+
+def may_carry_marker(part: Part) -> bool:
+    """Whether the block's type takes `cache_control` (wire page 2.2; L89, L122); unknown types are left alone."""
+    match part.block:
+        case ThinkingBlock() | RedactedThinkingBlock() | ToolReferenceBlock() | UnknownBlock():
+            return False
+        case TextBlock(text=text):
+            return bool(text.strip())
+        case _:
+            return True
+
+
+def _shown_from(chunks: Sequence[Chunk]) -> int:
+    """Behind the last user message: only there a turn-scoped message of an unanswered round is still seen."""
+    users = (offset for offset, one in enumerate(chunks) if one.message is not None and one.message.role is Role.USER)
+    return max(users, default=-1) + 1
+
+
+def _last_eligible(chunks: Sequence[Chunk], *, spares_system: bool) -> tuple[int, int] | None:
+    for offset in range(len(chunks) - 1, -1, -1):
+        message = chunks[offset].message
+        # A turn-scoped message takes no marker (L43).
+        if message is None or message.clear_at or (spares_system and message.role is Role.SYSTEM):
+            continue
+        for block in range(len(message.parts) - 1, -1, -1):
+            if may_carry_marker(message.parts[block]):
+                return offset, block
+    return None
