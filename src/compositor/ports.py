@@ -164,6 +164,59 @@ class SessionStore(Protocol):
     def get_head(self, digest: str) -> HeadParts | None: ...
 
 
+class Owners(Protocol):
+    """The owners of what stands in a session beside its conversation: they hand it over again behind a compaction.
+
+    An async method may fail: then its part is left out and told.
+    """
+
+    @property
+    def cwd(self) -> str: ...
+
+    @property
+    def transcript(self) -> str:
+        """The file that holds the whole conversation."""
+        ...
+
+    def forget_files(self) -> None:
+        """No file counts as read any more."""
+        ...
+
+    def saw(self, path: str) -> None:
+        """The model was shown the whole of what `reread` gave."""
+        ...
+
+    def may_read(self, path: str) -> bool: ...
+
+    async def reread(self, path: str) -> str | None:
+        """The text of a file as it is now; `None` for one that is gone or no text."""
+        ...
+
+    def instructions(self) -> tuple[tuple[str, str], ...]:
+        """The instruction files as path and text, as they were last read."""
+        ...
+
+    async def head(self, parts: HeadParts) -> HeadParts:
+        """The head's parts made anew, with the tools of `parts` (R071)."""
+        ...
+
+    async def plan(self) -> tuple[str, str]:
+        """Path and text of the plan that is being worked on; both empty for none."""
+        ...
+
+    async def tasks(self) -> tuple[str, ...]:
+        """The open tasks, a line each."""
+        ...
+
+    async def settle_memory(self) -> None:
+        """Wait for a memory helper under way, within its limit (R332)."""
+        ...
+
+    def session_memory(self) -> str:
+        """The session's memory file; empty for none."""
+        ...
+
+
 class HookRunner(Protocol):
     """Runs the handlers of hooks. Never raises for what a handler does; a cancelled run leaves no process behind."""
 

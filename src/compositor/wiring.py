@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from msgspec import Struct
 from compositor._version import __version__
 from compositor.adapters.approvals_rules import approved_file, read_approved
 from compositor.adapters.clock import clock_from
-from compositor.adapters.home import find_home
+from compositor.adapters.home import find_home, private_folder
 from compositor.adapters.ids import UuidSource
 from compositor.adapters.mcp.session import find_servers
 from compositor.adapters.sessions.begin import begin_session
@@ -35,12 +35,13 @@ from compositor.config.mcp_servers import ServerChoice
 from compositor.config.policy_inputs import collect_policy
 from compositor.config.price import priced
 from compositor.config.settings import Settings
+from compositor.context.memory.chain import MemoryChain
 from compositor.context.transcript.codec import SessionHeader
 from compositor.context.transcript.history import History
 from compositor.context.transcript.journal import last_send
 from compositor.errors import UsageError
 from compositor.loop.accounting import Account, Tariff
-from compositor.loop.opening import Surroundings, plan_policy
+from compositor.loop.opening import Surroundings, plan_head, plan_policy
 from compositor.loop.session import Conversation
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy
@@ -49,6 +50,7 @@ from compositor.policy.visibility import may_be_shown
 from compositor.ports import Asker, Clock, Interviewer, ModelTransport
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.entries import TranscriptEntry
+from compositor.types.request import HeadParts
 from compositor.types.servers import McpServer
 from compositor.types.snapshot import PrefixEvent
 
@@ -57,7 +59,9 @@ if TYPE_CHECKING:
     from compositor.adapters.tools.session_tools import SessionTools
     from compositor.guarding import Guard
     from compositor.runtime.agent import Agent
+    from compositor.runtime.compacting import Compacting
     from compositor.runtime.events import Watcher
+    from compositor.runtime.hooks import Hooks
     from compositor.runtime.offering import Offering
 
 
@@ -76,7 +80,7 @@ class Opening(Struct, frozen=True, kw_only=True):
 class Opened(Struct, frozen=True, kw_only=True):
     """A session, ready to compile its next request.
 
-    `events` are prefix events that opening it caused, `copied` the entries of another file that it begins with, `news` the
+    `events` are prefix events that opening it caused, `regather` looks at the surroundings again, `copied` the entries of another file that it begins with, `news` the
     notes about what changed since its head was recorded; the conversation holds both already, the store does not yet.
     """
 
@@ -92,6 +96,7 @@ class Opened(Struct, frozen=True, kw_only=True):
     places: SettingsPlaces
     flags: Flags
     events: tuple[PrefixEvent, ...]
+    regather: Callable[[], Surroundings]
     copied: tuple[TranscriptEntry, ...] = ()
     news: tuple[TranscriptEntry, ...] = ()
     servers: tuple[McpServer, ...] = ()
@@ -140,6 +145,7 @@ def open_session(opening: Opening) -> Opened:
         places=places,
         flags=flags,
         events=begun.events,
+        regather=lambda: _gather(contract, places, opening, clock, environment),
         copied=past.copied if past is not None else (),
         news=begun.news,
         diagnostics=(
@@ -215,6 +221,7 @@ def build_agent(
         ids=ids,
         workshop=guard.workshop,
         hooks=guard.hooks,
+        compacting=_compacting(opened, store, tools, guard.hooks, watch),
         closing=(guard.close,),
         watch=watch,
         collector=MemoryCollector(around.memory_place, around.memory, tools.box.files.seed),
@@ -222,6 +229,35 @@ def build_agent(
         max_requests=opened.contract.max_turns,
     )
     return Agent(parts, opened.conversation), store
+
+
+def _compacting(
+    opened: Opened, store: JsonlSession, tools: SessionTools, hooks: Hooks | None, watch: Watcher
+) -> Compacting:
+    from compositor.adapters.owners import SessionOwners
+    from compositor.context.compaction.budget import plan_budget
+    from compositor.runtime.compacting import Compacting
+    from compositor.runtime.compaction import Compactor
+
+    contract, around, home = opened.contract, opened.around, Path(opened.home)
+
+    def replan() -> tuple[HeadParts, MemoryChain]:
+        found = opened.regather()
+        return plan_head(contract, found), found.memory
+
+    owners = SessionOwners(
+        cwd=around.cwd,
+        transcript=store.path,
+        files=tools.box.files,
+        tasks=tools.tasks,
+        plan_file=private_folder(home, "plans") / f"{opened.header.session_id}.md",
+        memory_file=private_folder(home, "session-memory") / f"{opened.header.session_id}.md",
+        memory=around.memory,
+        replan=replan,
+        may_read=lambda path: may_be_shown(_resolved(path), opened.policy),
+    )
+    budget = plan_budget(contract.window.tokens, contract.max_output, contract.compaction)
+    return Compacting(Compactor(owners, budget, watch, price=opened.account.tariff.price), watch, hooks)
 
 
 def _tools(

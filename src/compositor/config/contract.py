@@ -25,6 +25,7 @@ from .choices import (
     choose_ttl,
     has_fast_mode,
 )
+from .compaction import CompactionChoice, choose_compaction
 from .eligibility import Candidate, CandidateKind, CandidateSource, Eligibility, GateFacts, allowed_names, narrow
 from .environment import Credential, Environment, join_environment, read_environment
 from .flags import Flags, PromptText
@@ -83,6 +84,7 @@ class RunContract(Struct, frozen=True, kw_only=True):
     temperature: float | None
     user_id: str | None
     git_instructions: bool
+    compaction: CompactionChoice
     policy: PolicyInputs
     trust: Trust
     settings: Settings
@@ -148,6 +150,7 @@ def resolve_contract(
         temperature=flags.temperature,
         user_id=flags.user_id,
         git_instructions=_git_instructions(variables, settings),
+        compaction=choose_compaction(variables, settings),
         policy=policy,
         trust=trust,
         settings=settings,

@@ -51,6 +51,10 @@ class Environment(Struct, frozen=True, kw_only=True):
     additional_instruction_files: bool = False
     disable_automatic_memory: bool | None = None
     max_turns: int | None = None
+    auto_compact_window: int | None = None
+    auto_compact_percent: int | None = None
+    disable_auto_compact: bool = False
+    disable_compact: bool = False
     credential: Credential | None = None
 
 
@@ -139,6 +143,10 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
         additional_instruction_files=_switch(variables, "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD") is True,
         disable_automatic_memory=_switch(variables, "CLAUDE_CODE_DISABLE_AUTO_MEMORY"),
         max_turns=_number(variables, "CLAUDE_CODE_MAX_TURNS", least=1),
+        auto_compact_window=_number(variables, "CLAUDE_CODE_AUTO_COMPACT_WINDOW", least=1),
+        auto_compact_percent=_percent(variables, "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"),
+        disable_auto_compact=_switch(variables, "DISABLE_AUTO_COMPACT") is True,
+        disable_compact=_switch(variables, "DISABLE_COMPACT") is True,
         credential=next(_credentials(variables), None),
     )
 
@@ -164,6 +172,13 @@ def _number(variables: Mapping[str, str], name: str, *, least: int) -> int | Non
     if not (text.isascii() and text.isdigit() and len(text) < 16 and int(text) >= least):
         raise _bad(name, f"a whole number of at least {least}", text)
     return int(text)
+
+
+def _percent(variables: Mapping[str, str], name: str) -> int | None:
+    number = _number(variables, name, least=1)
+    if number is not None and number > 100:
+        raise _bad(name, "a whole number from 1 to 100", str(number))
+    return number
 
 
 def _effort(variables: Mapping[str, str], name: str) -> Effort | None:

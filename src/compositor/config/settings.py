@@ -76,6 +76,8 @@ class KnownSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     language: str | None = None
     output_style: str | None = None
     include_git_instructions: bool = True
+    auto_compact_enabled: bool = True
+    auto_compact_window: int | None = None
     claude_md_excludes: tuple[str, ...] = ()
     claude_md: str | None = None
     auto_memory_enabled: bool | None = None

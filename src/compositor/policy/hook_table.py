@@ -47,13 +47,15 @@ EVENTS: dict[str, HookEvent] = {
     "PostToolUseFailure": HookEvent(matches=_TOOL, blocking=Blocking.TELLS, context=True, fired=True),
     "PostToolBatch": HookEvent(blocking=Blocking.STOPS, context=True, fired=True),
     "Stop": HookEvent(blocking=Blocking.CONTINUES, context=True, fired=True),
+    "PreCompact": HookEvent(matches="trigger", blocking=Blocking.REFUSES, fired=True),
+    "PostCompact": HookEvent(matches="trigger", fired=True),
     "SessionEnd": HookEvent(matches="reason", fired=True, seconds=1.5),
     **{
         name: HookEvent()
         for name in (
             "ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
-            "InstructionsLoaded", "MessageDisplay", "Notification", "PermissionDenied", "PermissionRequest", "PostCompact",
-            "PostModelSwitch", "PreCompact", "PreModelSwitch", "PreSkillShellCommand", "Setup", "StopFailure",
+            "InstructionsLoaded", "MessageDisplay", "Notification", "PermissionDenied", "PermissionRequest",
+            "PostModelSwitch", "PreModelSwitch", "PreSkillShellCommand", "Setup", "StopFailure",
             "SubagentStart", "SubagentStop", "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion",
             "WorktreeCreate", "WorktreeRemove",
         )

@@ -13,6 +13,7 @@ import anyio
 import msgspec
 from msgspec import Struct
 
+from compositor.context.compaction.ladder import Trigger
 from compositor.context.wire.assemble import AssembledMessage
 from compositor.errors import UsageError
 from compositor.loop import attempt as model
@@ -41,11 +42,14 @@ from compositor.loop.session import (
 )
 from compositor.ports import Clock, Collector, Ids, Moment, SessionStore
 from compositor.runtime.collect import collect_notes, reached_paths
+from compositor.runtime.compacting import Compacting
+from compositor.runtime.compaction import Compaction, Wish
 from compositor.runtime.driver import BatchRun, Workshop
-from compositor.runtime.events import AnswerEnded, Mended, NotesCollected, TurnResult, Watcher
+from compositor.runtime.events import AnswerEnded, Compacted, Mended, NotesCollected, TurnResult, Watcher
 from compositor.runtime.hooks import Hooks
 from compositor.runtime.line import ModelLine
 from compositor.runtime.offering import Offering
+from compositor.runtime.summaries import is_too_long
 from compositor.types.attachments import Attachment, QueuedInput
 from compositor.types.blocks import TextBlock
 from compositor.types.entries import AttachmentEntry, TranscriptEntry
@@ -66,6 +70,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     collector: Collector | None = None
     offering: Offering | None = None
     hooks: Hooks | None = None
+    compacting: Compacting | None = None
     closing: tuple[Callable[[], None], ...] = ()
     max_requests: int | None = None
 
@@ -109,6 +114,11 @@ class Agent:
             end = await self._drive(more)
         return self._result(end)
 
+    async def compact(self, focus: str = "", pins: Sequence[str] = ()) -> Compacted | None:
+        """Compact the conversation because a person asks for it; `None` when nothing could be done, which the watcher was told."""
+        self._begin()
+        return await self._compact(Wish(trigger=Trigger.MANUAL, focus=focus, pins=tuple(pins)))
+
     def receive(self, text: str, *, kind: str, origin: Origin) -> None:
         """Take in what somebody else said: a peer, a channel, an observer, a finished task (R422).
 
@@ -149,6 +159,8 @@ class Agent:
         self._message = None
         self._line.begin_turn()
         self._denied = []
+        if self._parts.compacting is not None:
+            self._parts.compacting.begin_turn()
 
     async def _perform(self, effect: TurnEffect) -> turn.TurnEvent | None:
         match effect:
@@ -171,9 +183,12 @@ class Agent:
     async def _request(self) -> turn.TurnEvent:
         """Ask for the next answer. A refusal that can be mended is: each kind of remedy once a request (R222, R224, F06)."""
         await self._take_in_tools()
+        await self._compact(Wish(trigger=Trigger.AUTO))
         tried: set[type] = set()
         while True:
             answer, sent = await self._send()
+            if await self._squeezed(answer, sent):
+                continue
             if not isinstance(answer, model.Failed) or answer.remedy is None or type(answer.remedy) in tried:
                 return self._after(answer, sent)
             tried.add(type(answer.remedy))
@@ -195,6 +210,40 @@ class Agent:
         if entries:
             self._record(entries)
 
+    async def _squeezed(self, answer: model.Answered | model.Failed | None, sent: Sent) -> bool:
+        """Whether a conversation that was refused for its size has been made smaller."""
+        if not isinstance(answer, model.Failed) or not is_too_long(answer.failure):
+            return False
+        if await self._compact(Wish(trigger=Trigger.OVERFLOW)) is None:
+            return False
+        self._line.journal(sent, SendOutcome.REFUSED, detail=answer.failure.message)
+        return True
+
+    async def _compact(self, wish: Wish) -> Compacted | None:
+        """Consider a compaction and take it in: records first, then what hooks and collectors tell anew (R307)."""
+        compacting, done = self._parts.compacting, None
+        if compacting is None or self._stopped:
+            return None
+        with anyio.CancelScope() as scope:
+            self._stop = scope.cancel
+            done = await compacting.consider(self._conversation, wish, self._line, self._stamp)
+        self._stop = None
+        return None if done is None else await self._take_compaction(done, compacting)
+
+    async def _take_compaction(self, done: Compaction, compacting: Compacting) -> Compacted:
+        self._parts.store.append((*done.records, *done.events))
+        self._conversation = done.conversation
+        if self._parts.offering is not None:
+            self._parts.offering.tell_again()
+        await compacting.begin_anew(self._conversation.options.model)
+        tip = self._conversation.leaf or ""
+        notes = await self._notes(done.report.files, tip)
+        notes = (*notes, *self._hook_notes(notes[-1].uuid if notes else tip))
+        if notes:
+            self._record(notes)
+        await compacting.end(done.report)
+        return done.report
+
     def _mend(self, cause: str, remedy: Remedy, sent: Sent) -> bool:
         """Whether there is something new to send. The refused request settles nothing."""
         before = self._conversation.prefix
@@ -211,6 +260,8 @@ class Agent:
 
     async def _send(self) -> tuple[model.Answered | model.Failed | None, Sent]:
         sent = self._line.prepare(self._conversation)
+        if self._parts.compacting is not None:
+            self._parts.compacting.prove(sent.compiled)
         answer: model.Answered | model.Failed | None = None
         with anyio.CancelScope() as scope:
             self._stop = scope.cancel

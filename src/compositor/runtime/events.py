@@ -13,6 +13,8 @@ from msgspec import Struct
 
 from compositor.context.cache.attribution import Attribution
 from compositor.context.cache.forecast import Forecast
+from compositor.context.compaction.ladder import Ladder, Step, Trigger
+from compositor.context.compaction.loss import LossReport, Standing
 from compositor.context.wire.assemble import AssembledMessage
 from compositor.loop.attempt import RetryNotice
 from compositor.loop.effects import EndReason
@@ -20,6 +22,7 @@ from compositor.loop.remedies import Remedy
 from compositor.policy.audit import GateFinding
 from compositor.types.attachments import Attachment
 from compositor.types.diagnostics import Diagnostic
+from compositor.types.provenance import Omission
 from compositor.types.request import Compiled
 from compositor.types.snapshot import PrefixEvent
 from compositor.types.stream import StreamEvent
@@ -85,6 +88,43 @@ class NotesCollected(Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...]
 
 
+class CompactionStep(Struct, frozen=True):
+    """A compaction begins; `ladder` says what was weighed."""
+
+    step: Step
+    ladder: Ladder
+
+
+class Compacted(Struct, frozen=True, kw_only=True):
+    """A compaction is done and stored. Sizes of the next request in estimated tokens; `kept` counts the messages kept word for word.
+
+    `standing` are the things that the next request must hold; `files` were handed over again.
+    """
+
+    trigger: Trigger
+    method: str
+    summary: str
+    before: int
+    after: int
+    kept: int
+    files: tuple[str, ...] = ()
+    omissions: tuple[Omission, ...] = ()
+    standing: tuple[Standing, ...] = ()
+
+
+class CompactionFailed(Struct, frozen=True):
+    """Nothing was compacted, all is as it was (R308). `reason` is one sentence."""
+
+    trigger: Trigger
+    reason: str
+
+
+class CompactionProved(Struct, frozen=True):
+    """The first request behind a compaction: what of the standing things is in its bytes, and what is not (F27)."""
+
+    report: LossReport
+
+
 class TurnResult(Struct, frozen=True, kw_only=True):
     """How a turn ended. `text` is the model's last answer; `usages` has one usage a request that was answered; `denied` the refused calls."""
 
@@ -102,6 +142,17 @@ class TurnResult(Struct, frozen=True, kw_only=True):
 
 
 AgentEvent: TypeAlias = (
-    RequestStarted | Streamed | Retrying | Mended | AnswerEnded | CallJudged | CallEnded | NotesCollected
+    RequestStarted
+    | Streamed
+    | Retrying
+    | Mended
+    | AnswerEnded
+    | CallJudged
+    | CallEnded
+    | NotesCollected
+    | CompactionStep
+    | Compacted
+    | CompactionFailed
+    | CompactionProved
 )
 Watcher: TypeAlias = Callable[[AgentEvent], None]

@@ -120,6 +120,19 @@ class Hooks:
             return None
         return None if self._stop else blocked
 
+    async def on_compact(self, trigger: str, focus: str) -> str | None:
+        """Why the conversation may not be compacted, `None` when it may."""
+        fields = {"trigger": "manual" if trigger == "manual" else "auto", "custom_instructions": focus or None}
+        return self._tell(await self._fire("PreCompact", fields))
+
+    async def on_compacted(self, trigger: str, summary: str) -> None:
+        """What such a hook says goes to the person and never to the model (R323)."""
+        fields = {"trigger": "manual" if trigger == "manual" else "auto", "compact_summary": summary}
+        for report in await self._fire("PostCompact", fields):
+            for text in (report.failure, report.message, report.context):
+                if text:
+                    self._say("hooks.message", f"{report.hook.name}: {text}"[:OUTPUT_CAP], report.hook.file)
+
     async def on_end(self, reason: str) -> None:
         with anyio.CancelScope(shield=True):
             await self._fire("SessionEnd", {"reason": reason})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 from msgspec import Struct
 
 from compositor.context.cache.attribution import Attribution
@@ -17,6 +18,8 @@ from compositor.loop.session import Conversation, compile_next, send_record
 from compositor.ports import Clock, Ids, ModelTransport, SessionStore
 from compositor.runtime.driver import ask_model
 from compositor.runtime.events import RequestStarted, Watcher
+from compositor.runtime.summaries import Asked, is_too_long
+from compositor.types.blocks import TextBlock
 from compositor.types.journal import OutcomeRecord, SendOutcome
 from compositor.types.usage import Usage
 
@@ -46,8 +49,11 @@ class ModelLine:
         self.requests = 0
         self.usages = []
 
-    def prepare(self, conversation: Conversation) -> Sent:
-        """Compile, forecast and journal the next request; it is sent by `ask`. Raises what cannot be compiled."""
+    def prepare(self, conversation: Conversation, *, is_aside: bool = False) -> Sent:
+        """Compile, forecast and journal the next request; it is sent by `ask`. Raises what cannot be compiled.
+
+        A request aside settles no entry of the conversation.
+        """
         parts = self._parts
         compiled = compile_next(conversation)
         self.requests += 1
@@ -56,6 +62,8 @@ class ModelLine:
         journal = send_record(
             conversation, compiled, request_id=request_id, time=time, profile=parts.profile, forecast=forecast
         )
+        if is_aside:
+            journal = msgspec.structs.replace(journal, sent=())
         parts.store.put_head(compiled.head)
         parts.store.append([journal])
         parts.watch(RequestStarted(self.requests, compiled, forecast))
@@ -65,6 +73,21 @@ class ModelLine:
         """Send it until it is answered or given up."""
         parts = self._parts
         return await ask_model(sent.compiled, parts.transport, watch=parts.watch, chance=parts.chance)
+
+    async def ask_aside(self, conversation: Conversation) -> Asked:
+        """Ask outside the transcript: what is sent and answered stands in the journal only. A cancelled request was interrupted."""
+        sent = self.prepare(conversation, is_aside=True)
+        try:
+            answer = await self.ask(sent)
+        except BaseException:
+            self.journal(sent, SendOutcome.INTERRUPTED, detail="interrupted by the user")
+            raise
+        if isinstance(answer, model.Failed):
+            failure = answer.failure
+            self.journal(sent, SendOutcome.REFUSED if failure.reply else SendOutcome.LOST, detail=failure.message)
+            return Asked(problem=str(failure.error()), too_long=is_too_long(failure))
+        self.settle(conversation.prefix, sent, answer.message.usage)
+        return Asked(text="".join(block.text for block in answer.message.content if isinstance(block, TextBlock)))
 
     def settle(self, prefix: Prefix, sent: Sent, usage: Usage) -> Attribution:
         """Take in an answer: journal, account, usage; gives what became of the forecast."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from compositor.config.contract import RunContract
 from compositor.context.tools.deferral import Access, Deferral, News, plan_news, told_by
 from compositor.loop.offering import plan_deferral
@@ -51,6 +53,10 @@ class Offering:
         self._told, self._access = news.told, Access.SENT
         self._deferred.update({tool.definition.name: tool.definition for tool in news.deferred})
         return news
+
+    def tell_again(self) -> None:
+        """The conversation does not hold what was told any more: instructions of servers, and which tools are away."""
+        self._told = replace(self._told, gone=frozenset(), instructed=frozenset())
 
     def deferred(self) -> tuple[ToolDefinition, ...]:
         """The tools that a search can find: what the request holds deferred, under the names that the model knows."""

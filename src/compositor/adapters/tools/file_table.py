@@ -60,6 +60,10 @@ class FileTable:
         self._views[view.path] = view
         return view
 
+    def forget(self) -> None:
+        """No file was seen: what was shown of them is no longer before the model."""
+        self._views.clear()
+
     def seed(self, views: Iterable[FileView]) -> None:
         """Take over views from elsewhere: files loaded at the start (R120), or what a resumed session had seen."""
         for view in views:

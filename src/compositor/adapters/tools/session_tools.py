@@ -32,10 +32,11 @@ PRIVATE_HOSTS: Final = "COMPOSITOR_PRIVATE_HOSTS"
 
 
 class SessionTools(Struct, frozen=True):
-    """The tools, and the permission mode that two of them can change."""
+    """The tools, the permission mode that two of them can change, and the list of tasks that others share."""
 
     box: ToolBox
     mode: ModeSwitch
+    tasks: TaskList
 
 
 def session_tools(
@@ -53,6 +54,7 @@ def session_tools(
     directory, switch = WorkingDirectory(), ModeSwitch(mode)
     worktree = WorktreeState(directory)
     servers = None if services is None else services.servers
+    tasks = TaskList(private_folder(home, "tasks") / f"{session_id}.json")
     tools: list[Tool] = [
         AskUserQuestionTool(interviewer or NobodyAnswers()),
         EnterPlanModeTool(switch),
@@ -60,7 +62,7 @@ def session_tools(
         ExitPlanModeTool(switch, home, session_id),
         ExitWorktreeTool(worktree),
         ToolSearchTool(deferred),
-        *task_tools(TaskList(private_folder(home, "tasks") / f"{session_id}.json")),
+        *task_tools(tasks),
     ]
     if servers is not None:
         tools += [ListMcpResourcesTool(servers), ReadMcpResourceTool(servers)]
@@ -72,4 +74,4 @@ def session_tools(
         session=tools,
         more=servers,
     )
-    return SessionTools(box, switch)
+    return SessionTools(box, switch, tasks)

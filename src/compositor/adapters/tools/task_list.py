@@ -92,6 +92,18 @@ class TaskList:
     def all(self) -> tuple[Task, ...]:
         return tuple(self._tasks.values())
 
+    def line(self, task: Task) -> str:
+        """One line for the model and for a person: mark, id, subject, owner, what it waits for."""
+        waiting = self.open_blockers(task)
+        owner = f" ({task.owner})" if task.owner else ""
+        return f"{_MARKS[task.status]} {task.id}: {task.subject}{owner}" + (
+            f" [waits for {', '.join(waiting)}]" if waiting else ""
+        )
+
+    def open_lines(self) -> tuple[str, ...]:
+        """The tasks that are not completed, a line each."""
+        return tuple(self.line(task) for task in self.all() if task.status != "completed")
+
     def get(self, task_id: str) -> Task | Problem:
         known = ", ".join(self._tasks) or "none"
         return self._tasks.get(task_id) or Problem(f"There is no task {task_id!r}. Tasks: {known}.")
@@ -192,13 +204,6 @@ class _TaskTool(_ListTool):
     def __init__(self, tasks: TaskList) -> None:
         self._tasks = tasks
 
-    def _line(self, task: Task) -> str:
-        waiting = self._tasks.open_blockers(task)
-        owner = f" ({task.owner})" if task.owner else ""
-        return f"{_MARKS[task.status]} {task.id}: {task.subject}{owner}" + (
-            f" [waits for {', '.join(waiting)}]" if waiting else ""
-        )
-
     def _done(self, call: ToolCall, text: str, tasks: Iterable[Task]) -> ToolOutcome:
         structured = {"tasks": msgspec.to_builtins(tuple(tasks))}
         return done(call, text, display=display_call(call), structured=structured)
@@ -224,7 +229,7 @@ class TaskGetTool(_TaskTool):
         if isinstance(task, Problem):
             return failed(call, task.message)
         extra = f"\nmetadata: {msgspec.json.encode(task.metadata).decode()}" if task.metadata else ""
-        return self._done(call, f"{self._line(task)}\n{task.description}{extra}", [task])
+        return self._done(call, f"{self._tasks.line(task)}\n{task.description}{extra}", [task])
 
 
 class TaskListTool(_TaskTool):
@@ -235,7 +240,7 @@ class TaskListTool(_TaskTool):
         if isinstance(wanted, Problem):
             return failed(call, wanted.message)
         tasks = self._tasks.all()
-        return self._done(call, "\n".join(map(self._line, tasks)) or "There are no tasks.", tasks)
+        return self._done(call, "\n".join(map(self._tasks.line, tasks)) or "There are no tasks.", tasks)
 
 
 class TaskUpdateTool(_TaskTool):
@@ -248,7 +253,7 @@ class TaskUpdateTool(_TaskTool):
             return failed(call, task.message)
         if task is None:
             return self._done(call, "The task was deleted.", [])
-        return self._done(call, self._line(task), [task])
+        return self._done(call, self._tasks.line(task), [task])
 
 
 def task_tools(tasks: TaskList) -> tuple[Tool, ...]:

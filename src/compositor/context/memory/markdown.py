@@ -70,6 +70,24 @@ def read_markdown(text: str, first_line: int = 1) -> MarkdownText:
     return MarkdownText(_pieces(text, comments, starts, first_line), tuple(imports), unclosed)
 
 
+def find_section(text: str, title: str) -> str:
+    """What stands under the first heading `title` (case and a trailing colon do not count), up to the next heading of its level or above.
+
+    Headings inside code are none. Empty when there is no such section.
+    """
+    tokens = _parser().parse(text)
+    headings = [
+        (int(token.tag[1:]), token.map, tokens[at + 1].content)
+        for at, token in enumerate(tokens)
+        if token.type == "heading_open" and token.map
+    ]
+    for at, (level, span, words) in enumerate(headings):
+        if words.strip().rstrip(":").strip().lower() == title:
+            following = (place[0] for deep, place, _ in headings[at + 1 :] if deep <= level)
+            return "\n".join(text.split("\n")[span[1] : next(following, None)]).strip()
+    return ""
+
+
 @cache
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt

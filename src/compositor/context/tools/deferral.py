@@ -149,6 +149,13 @@ def recorded_tools(entries: Iterable[TranscriptEntry]) -> tuple[HeadTool, ...]:
     return tuple(found.values())
 
 
+def catalog_again(tools: Sequence[HeadTool], window: int) -> tuple[TextAttachment, ...]:
+    """The announcement of tools that are known already, for a history that does not hold it any more."""
+    served = [ServedTool(tool.definition, tool.definition.name) for tool in tools]
+    note = _catalog(served, Told(), frozenset(), frozenset(), window)
+    return () if note is None else (note,)
+
+
 def told_by(tools: Iterable[HeadTool]) -> Told:
     """What a resumed session was told already: the tools of its head and of its markers. Their servers may be away."""
     return Told(names={tool.origin.source.name: tool.definition.name for tool in tools if _is_served(tool)})

@@ -1,0 +1,104 @@
+"""The owners of one session, as a compaction meets them: files, instruction files, plan, tasks, session memory.
+
+Performs the reading. What is restored, and how much of it, is decided in `context/compaction`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from anyio import to_thread
+
+from compositor.adapters.files import FileProblem, read_file
+from compositor.adapters.tools.file_table import FileTable, FileView
+from compositor.adapters.tools.task_list import TaskList
+from compositor.adapters.tools.text_files import decode_text
+from compositor.context.memory.chain import MemoryChain
+from compositor.types.request import HeadParts
+
+
+class SessionOwners:
+    """`replan` gathers the surroundings again and plans the head; `plan_file` and `memory_file` need not exist."""
+
+    def __init__(
+        self,
+        *,
+        cwd: str,
+        transcript: str,
+        files: FileTable,
+        tasks: TaskList,
+        plan_file: Path,
+        memory_file: Path,
+        memory: MemoryChain,
+        replan: Callable[[], tuple[HeadParts, MemoryChain]],
+        may_read: Callable[[str], bool],
+    ) -> None:
+        self.cwd = cwd
+        self.transcript = transcript
+        self._files = files
+        self._tasks = tasks
+        self._plan_file = plan_file
+        self._memory_file = memory_file
+        self._memory = memory
+        self._replan = replan
+        self._may_read = may_read
+        self._views: dict[str, FileView] = {}
+
+    def forget_files(self) -> None:
+        self._files.forget()
+
+    def may_read(self, path: str) -> bool:
+        return self._may_read(path)
+
+    def saw(self, path: str) -> None:
+        """The whole of the file was shown, as `reread` found it."""
+        self._files.seed([self._views[path]])
+
+    async def reread(self, path: str) -> str | None:
+        return await to_thread.run_sync(self._reread, path)
+
+    def instructions(self) -> tuple[tuple[str, str], ...]:
+        return tuple((loaded.file.path, loaded.file.text) for loaded in self._memory.files)
+
+    async def head(self, parts: HeadParts) -> HeadParts:
+        """A new head around the tools of `parts`, whose bytes are locked (R240)."""
+        planned, self._memory = await to_thread.run_sync(self._replan)
+        return HeadParts(tools=parts.tools, system=planned.system, context=planned.context, omissions=planned.omissions)
+
+    async def plan(self) -> tuple[str, str]:
+        text = await to_thread.run_sync(_text_of, self._plan_file)
+        return (str(self._plan_file), text) if text else ("", "")
+
+    async def tasks(self) -> tuple[str, ...]:
+        return self._tasks.open_lines()
+
+    async def settle_memory(self) -> None:
+        """Nobody writes the file in this session while another turn runs."""
+
+    def session_memory(self) -> str:
+        return _text_of(self._memory_file)
+
+    def _reread(self, path: str) -> str | None:
+        found = read_file(path)
+        if isinstance(found, FileProblem):
+            return None
+        text = decode_text(found.data)
+        if text is None:
+            return None
+        lines = len(text.lines)
+        self._views[path] = FileView(
+            path=found.path,
+            digest=found.digest,
+            mtime_ns=found.stamp.mtime_ns,
+            lines=lines,
+            seen=((1, lines),) if lines else (),
+        )
+        return "\n".join(text.lines)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,109 @@
+"""When a session is compacted: before a request that is too large, after one that was refused for its size, and when a person asks.
+
+Decides the guards against loops (F28): no second automatic pass without progress, a fixed number of passes in a turn. What a compaction does is
+`compaction.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compositor.context.compaction.budget import next_size
+from compositor.context.compaction.ladder import Trigger
+from compositor.context.compaction.loss import Standing, find_losses
+from compositor.loop.session import Conversation, Stamp
+from compositor.runtime.compaction import Compaction, Compactor, NotCompacted, State, Wish
+from compositor.runtime.events import Compacted, CompactionFailed, CompactionProved, Watcher
+from compositor.runtime.hooks import Hooks
+from compositor.runtime.line import ModelLine
+from compositor.types.request import Compiled
+
+MAX_PASSES = 3
+"""Automatic compactions within one turn: a context that refills that fast will not be mended by another one."""
+
+
+class Compacting:
+    """The guards of one session around its compactor."""
+
+    def __init__(self, compactor: Compactor, watch: Watcher, hooks: Hooks | None = None) -> None:
+        self._compactor = compactor
+        self._watch = watch
+        self._hooks = hooks
+        self._passes = 0
+        self._stuck_at: int | None = None
+        self._standing: tuple[Standing, ...] = ()
+
+    @property
+    def compactor(self) -> Compactor:
+        return self._compactor
+
+    def begin_turn(self) -> None:
+        self._passes = 0
+
+    async def consider(
+        self, conversation: Conversation, wish: Wish, line: ModelLine, stamp: Callable[[], Stamp]
+    ) -> Compaction | None:
+        """The compaction that `wish` leads to; `None` when there is none to be made now. Failures are told."""
+        state = State(scale=line.account.scale)
+        size = next_size(conversation.prefix, state.scale)
+        if wish.trigger is Trigger.AUTO and not self._is_due(size):
+            return None
+        if wish.trigger is not Trigger.MANUAL:
+            if self._passes == MAX_PASSES:
+                self._fail(wish, f"the context filled up again after {MAX_PASSES} compactions in one turn")
+                return None
+            self._passes += 1
+        refusal = None if self._hooks is None else await self._hooks.on_compact(wish.trigger.value, wish.focus)
+        if refusal is not None:
+            self._stuck_at = size
+            self._fail(wish, f"a hook forbids it: {refusal}")
+            return None
+        done = await self._compactor.run(conversation, wish, state, ask=line.ask_aside, stamp=stamp)
+        if isinstance(done, NotCompacted):
+            self._stuck_at = size
+            self._fail(wish, done.reason)
+            return None
+        self._stuck_at = self._without_progress(done)
+        self._standing = done.report.standing
+        return done
+
+    async def begin_anew(self, model: str) -> None:
+        """The session-start hooks run again; what they say joins the new tail (R322)."""
+        if self._hooks is not None:
+            await self._hooks.on_start("compact", model)
+
+    async def end(self, report: Compacted) -> None:
+        """Success is told once all is stored; the post-compact hook comes last (R307, F26)."""
+        self._watch(report)
+        if self._hooks is not None:
+            await self._hooks.on_compacted(report.trigger.value, report.summary)
+
+    def prove(self, compiled: Compiled) -> None:
+        """Look for the standing things in the first request behind a compaction."""
+        if self._standing:
+            standing, self._standing = self._standing, ()
+            self._watch(CompactionProved(find_losses(standing, compiled)))
+
+    def _is_due(self, size: int) -> bool:
+        if not self._compactor.budget.is_due(size):
+            self._stuck_at = None
+            return False
+        # Without progress only what has grown by a tenth of the budget since is worth another try.
+        grown = self._compactor.budget.usable // 10
+        return self._stuck_at is None or size >= self._stuck_at + grown
+
+    def _without_progress(self, done: Compaction) -> int | None:
+        if not self._compactor.budget.is_due(done.report.after):
+            return None
+        fixed = next(option for option in done.ladder.options if option.step is done.ladder.chosen)
+        self._watch(
+            CompactionFailed(
+                done.report.trigger,
+                f"after the compaction the next request still has about {done.report.after:,} of {self._compactor.budget.start:,} tokens: "
+                f"tools, system prompt and instruction files take most of it ({fixed.reason}); shorten them, or take a model with a larger window",
+            )
+        )
+        return done.report.after
+
+    def _fail(self, wish: Wish, reason: str) -> None:
+        self._watch(CompactionFailed(wish.trigger, reason))

@@ -1,0 +1,64 @@
+"""Gets a summary by asking the model behind the conversation, in at most a fixed number of tries.
+
+Decides nothing: which prefixes are tried stands in `context/compaction/asking.py`, what an answer holds in `summary.py`. A call in the answer is never
+dispatched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from msgspec import Struct
+
+from compositor.context.compaction.asking import asking_prefixes
+from compositor.context.compaction.budget import Budget
+from compositor.context.compaction.summary import Summary, read_summary
+from compositor.errors import CompileError
+from compositor.loop.retry import Failure
+from compositor.loop.session import Conversation, Stamp
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What came of a side request: its text, or why there is none. `too_long`: the service refused its size."""
+
+    text: str = ""
+    problem: str = ""
+    too_long: bool = False
+
+
+AskAside = Callable[[Conversation], Awaitable[Asked]]
+"""Sends the conversation as it is given, outside the transcript."""
+
+
+async def ask_summary(
+    conversation: Conversation, words: str, *, budget: Budget, fits: bool, ask: AskAside, stamp: Stamp
+) -> Summary | Asked:
+    """The summary, or the last problem. The request reads what the cache holds and writes no throw-away tail (R256, R311)."""
+    options = msgspec.structs.replace(
+        conversation.options, skip_write=True, max_tokens=min(conversation.options.max_tokens, budget.summary)
+    )
+    failed = Asked(problem="the conversation does not fit, not even in part", too_long=True)
+    for prefix in asking_prefixes(conversation.prefix, words, id=stamp.uuid, time=stamp.time, fits=fits):
+        try:
+            asked = await ask(Conversation(prefix=prefix, options=options))
+        except CompileError as problem:
+            failed = Asked(problem=problem.message, too_long=True)
+            continue
+        text = read_summary(asked.text)
+        if text:
+            return Summary(text=text, method="model")
+        failed = asked if asked.problem else Asked(problem="the answer held no summary")
+        if not asked.too_long:
+            break
+    return failed
+
+
+def is_too_long(failure: Failure) -> bool:
+    """Whether the service refused a request for its size (L19, L20)."""
+    reply = failure.reply
+    return reply is not None and reply.status in {400, 413} and any(words in reply.message for words in _TOO_LONG)
+
+
+_TOO_LONG = ("prompt is too long", "exceed context limit", "context_length_exceeded", "maximum context length")
+"""The service's words (L19, L20), and those of compatible servers."""
