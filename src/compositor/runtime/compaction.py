@@ -170,14 +170,11 @@ class Compactor:
             method=plan.summary.method,
             before=size,
             discovered=discovered_tools(entries),
-            pins=plan.wish.pins,
         )
-        content = carried_content(
-            plan.summary, pins=plan.wish.pins, request=plan.kept.request, record=owners.transcript
-        )
+        content = carried_content(plan.summary, request=plan.kept.request, record=owners.transcript)
         what = Rebuild(report=report, content=content, kept=plan.kept.entries, tools=tools)
         rebuilt = rebuild(what, model=conversation.options.model, parent=prefix.leaf, stamp=lambda: _pair(stamp()))
-        handed = await restore_standing(owners, entries, plan.kept, seen, plan_room(self._budget.usable, scale))
+        handed = await restore_standing(owners, plan.kept, seen, plan_room(self._budget.usable, scale), plan.wish.pins)
         notes = (*handed.restored.notes, *catalog_again(tools, self._budget.window))
         rebuilt = with_notes(rebuilt, notes, stamp=lambda: _pair(stamp()))
         cause = f"{plan.wish.trigger.value}: {size:,} tokens, summary by {plan.summary.method}"
@@ -209,7 +206,7 @@ class Compactor:
             plan=handed.plan,
             skills=handed.skills,
             tools=report.discovered,
-            pins=report.pins,
+            pins=handed.pins,
         )
 
 

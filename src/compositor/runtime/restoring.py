@@ -20,13 +20,14 @@ from compositor.context.compaction.restore import (
     choose_files,
     join_restored,
     open_todos,
+    pinned_texts,
     restore_files,
+    restore_pins,
     restore_plan,
     restore_skills,
     restore_tasks,
 )
 from compositor.ports import Owners
-from compositor.types.entries import TranscriptEntry
 from compositor.types.provenance import Omission
 
 T = TypeVar("T")
@@ -40,12 +41,14 @@ class Handed(Struct, frozen=True, kw_only=True):
     skills: tuple[str, ...] = ()
     plan: str = ""
     tasks: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
 
 
 async def restore_standing(
-    owners: Owners, entries: tuple[TranscriptEntry, ...], kept: Kept, seen: Mapping[str, str], room: Room
+    owners: Owners, kept: Kept, seen: Mapping[str, str], room: Room, pins: tuple[str, ...] = ()
 ) -> Handed:
-    """Files, skills, plan and tasks, in this order."""
+    """Files, skills, plan, tasks and pins, in this order; `pins` come to those of the conversation."""
+    entries = (*kept.before, *kept.entries)
     failures: list[Omission] = []
     exclusions = Exclusions(
         visible=kept.visible(owners.cwd),
@@ -57,19 +60,26 @@ async def restore_standing(
     plan_path, plan = await _handed(owners.plan(), ("", ""), "the plan", failures)
     tasks = (*await _handed(owners.tasks(), (), "the tasks", failures), *open_todos(entries))
     skills = invoked_skills(entries)
+    pins = tuple(dict.fromkeys((*pinned_texts(kept.before), *pins)))
     restored = join_restored(
         Restored(omissions=left_out),
         restore_files(contents, room),
         restore_skills(skills, room),
         restore_plan(plan_path, plan),
         restore_tasks(tasks),
+        restore_pins(pins),
         Restored(omissions=tuple(failures)),
     )
     for note in restored.notes:
         if note.kind == "file" and note.path is not None:
             owners.saw(note.path)
     return Handed(
-        restored=restored, files=chosen, skills=tuple(skills), plan=plan_path if plan.strip() else "", tasks=tasks
+        restored=restored,
+        files=chosen,
+        skills=tuple(skills),
+        plan=plan_path if plan.strip() else "",
+        tasks=tasks,
+        pins=pins,
     )
 
 

@@ -60,15 +60,12 @@ def test_the_projects_instructions_come_from_their_section(text: str, found: str
     assert compact_instructions([text]) == found
 
 
-def test_what_is_carried_holds_pins_and_the_request_word_for_word() -> None:
-    blocks = carried_content(
-        Summary(text="S", method="model"), pins=("Never\npush",), request="Fix it", record="/t.jsonl"
-    )
+def test_what_is_carried_holds_the_request_word_for_word() -> None:
+    blocks = carried_content(Summary(text="S", method="model"), request="Fix it", record="/t.jsonl")
     texts = [getattr(block, "text", "") for block in blocks]
     assert "<summary>\nS\n</summary>" in texts[0]
-    assert "> Never\n> push" in texts[1]
-    assert "> Fix it" in texts[2]
-    assert "/t.jsonl" in texts[3]
+    assert "> Fix it" in texts[1]
+    assert "/t.jsonl" in texts[2]
 
 
 def test_the_outline_says_what_was_asked_read_and_answered() -> None:

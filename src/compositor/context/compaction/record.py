@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-import msgspec
 from msgspec import Struct
 
 from compositor.context.tools.deferral import marker_detail
@@ -28,7 +27,6 @@ class Report(Struct, frozen=True, kw_only=True):
     method: str
     before: int
     discovered: tuple[str, ...] = ()
-    pins: tuple[str, ...] = ()
 
 
 def boundary_entry(
@@ -41,8 +39,6 @@ def boundary_entry(
         "preTokens": report.before,
         "discoveredTools": list(report.discovered),
     }
-    if report.pins:
-        detail["pins"] = list(report.pins)
     if kept:
         detail["preserved"] = {"anchor": anchor, "entries": [entry.uuid for entry in kept]}
     return MarkerEntry(uuid=uuid, parent=parent, time=time, subtype=SUBTYPE, detail=raw_json(detail))
@@ -119,22 +115,3 @@ def _found_again(
             is_meta=True,
         ),
     ]
-
-
-def is_compaction_record(entry: TranscriptEntry) -> bool:
-    return isinstance(entry, MarkerEntry) and entry.subtype == SUBTYPE
-
-
-def boundary_pins(markers: Iterable[TranscriptEntry]) -> tuple[str, ...]:
-    """The texts that the newest boundary kept word for word: they stay pinned over the next one."""
-    for marker in reversed(tuple(markers)):
-        if isinstance(marker, MarkerEntry) and marker.subtype == SUBTYPE:
-            try:
-                return msgspec.json.decode(marker.detail, type=_Pins).pins
-            except msgspec.MsgspecError:
-                return ()
-    return ()
-
-
-class _Pins(Struct, frozen=True):
-    pins: tuple[str, ...] = ()

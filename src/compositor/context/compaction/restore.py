@@ -16,7 +16,7 @@ from msgspec import Struct
 from compositor.context.tokens import estimate_tokens
 from compositor.types.attachments import TextAttachment
 from compositor.types.blocks import ToolUseBlock
-from compositor.types.entries import AssistantEntry, TranscriptEntry
+from compositor.types.entries import AssistantEntry, AttachmentEntry, TranscriptEntry
 from compositor.types.provenance import Omission, Source
 
 FILES, FILE_TOKENS, FILES_TOKENS = 5, 5_000, 50_000
@@ -26,6 +26,8 @@ SKILL_TOKENS, SKILLS_TOKENS = 5_000, 25_000
 """Tokens of one invoked skill, and of all (R320)."""
 
 STEP = "compaction.restore"
+PIN = "pinned"
+_PINNED = "The user pinned this. It holds, word for word:\n\n"
 
 
 class Restored(Struct, frozen=True, kw_only=True):
@@ -144,6 +146,20 @@ def restore_tasks(lines: Sequence[str]) -> Restored:
         return Restored()
     words = "\n".join(("The list of tasks as it stands:", *lines))
     return Restored(notes=(TextAttachment(kind="task_status", text=words),))
+
+
+def restore_pins(texts: Sequence[str]) -> Restored:
+    """What the user wants kept word for word, each once; it has no budget."""
+    notes = (TextAttachment(kind=PIN, text=f"{_PINNED}{text}") for text in dict.fromkeys(texts))
+    return Restored(notes=tuple(notes))
+
+
+def pinned_texts(entries: Sequence[TranscriptEntry]) -> tuple[str, ...]:
+    """What was pinned so far."""
+    notes = (entry.attachment for entry in entries if isinstance(entry, AttachmentEntry))
+    return tuple(
+        note.text.removeprefix(_PINNED) for note in notes if isinstance(note, TextAttachment) and note.kind == PIN
+    )
 
 
 def open_todos(entries: Sequence[TranscriptEntry]) -> tuple[str, ...]:

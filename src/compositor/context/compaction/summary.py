@@ -7,7 +7,7 @@ person (R316).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -75,17 +75,12 @@ def compact_instructions(documents: Iterable[str]) -> str:
     return "\n\n".join(section.strip() for section in found if section.strip())
 
 
-def carried_content(
-    summary: Summary, *, pins: Sequence[str] = (), request: str = "", record: str = ""
-) -> tuple[ContentBlock, ...]:
+def carried_content(summary: Summary, *, request: str = "", record: str = "") -> tuple[ContentBlock, ...]:
     """The content of the user message that carries a summary.
 
-    `pins` are texts that the user wants kept word for word, `request` the prompt that is being worked on when it is not kept as a message,
-    `record` the file with the whole conversation.
+    `request` is the prompt that is being worked on when it is not kept as a message, `record` the file with the whole conversation.
     """
     parts = [f"{_CARRIED}\n\n<summary>\n{summary.text}\n</summary>"]
-    if pins:
-        parts.append("The user pinned the following; it holds word for word:\n\n" + "\n\n".join(map(_quoted, pins)))
     if request:
         parts.append(f"The user's request that is being worked on, word for word:\n\n{_quoted(request)}")
     if record:
