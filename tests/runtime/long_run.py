@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ class LongRun:
         }
         self.emulator = Emulator(parse_script(script), profile)
         self.events: list[AgentEvent] = []
+        self.listeners: list[Callable[[AgentEvent], None]] = []
         self.session_id: str | None = None
         self.path = Path()
 
@@ -60,11 +61,16 @@ class LongRun:
         )
         opened = open_session(opening)
         async with AnthropicTransport(ENDPOINT, transport=EmulatorTransport(self.emulator)) as transport:
-            agent, store = build_agent(opened, transport=transport, watch=self.events.append, asker=Yes())
+            agent, store = build_agent(opened, transport=transport, watch=self._watch, asker=Yes())
             with store:
                 self.session_id, self.path = store.session_id, Path(store.path)
                 yield agent
                 await agent.end()
+
+    def _watch(self, event: AgentEvent) -> None:
+        self.events.append(event)
+        for listen in self.listeners:
+            listen(event)
 
     def bodies(self) -> list[dict[str, Any]]:
         """The bodies that were answered, in order."""
