@@ -15,7 +15,7 @@ from msgspec import Struct
 from compositor.config.price import Price
 from compositor.context.compaction.budget import Budget, fixed_size, next_size
 from compositor.context.compaction.cut import entry_tokens
-from compositor.context.compaction.kept import Kept, keep_tail
+from compositor.context.compaction.kept import KEPT_TOKENS, Kept, keep_tail
 from compositor.context.compaction.ladder import Ladder, Situation, Step, Trigger, climb
 from compositor.context.compaction.loss import Standing, standing_things
 from compositor.context.compaction.outline import outline_of
@@ -102,7 +102,9 @@ class Compactor:
     def preview(self, conversation: Conversation, wish: Wish, state: State) -> tuple[Ladder, Kept]:
         """What would be done, with gain and cost of every step, and the cut. Changes nothing."""
         prefix = conversation.prefix
-        kept = keep_tail(tuple(prefix.entries), self._budget.usable, state.scale)
+        # Who asks for a compaction wants all of it summarized that has an answer.
+        newest = 0 if wish.trigger is Trigger.MANUAL else KEPT_TOKENS
+        kept = keep_tail(tuple(prefix.entries), self._budget.usable, state.scale, newest)
         memory, _ = usable_memory(self._owners.session_memory())
         situation = Situation(
             trigger=wish.trigger,

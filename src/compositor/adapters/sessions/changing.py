@@ -7,14 +7,15 @@ source of a fork is never written.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from compositor.adapters.home import open_private, private_folder, project_key, session_file, sync_folder
 from compositor.context.messages.human import is_human_prompt
 from compositor.context.transcript.codec import SessionHeader, encode_record
+from compositor.context.transcript.graph import Path as ActivePath
 from compositor.context.transcript.outline import Outline, Place, fill_path, outlined_path
-from compositor.context.transcript.rewind import plan_rewind, plan_undo, refuse_damaged
+from compositor.context.transcript.rewind import plan_rewind, plan_uncompact, plan_undo, refuse_damaged
 from compositor.types.snapshot import PrefixEvent
 
 from .jsonl import JsonlSession
@@ -49,24 +50,34 @@ def rewind_session(home: Path, source: Path, *, to: str | None) -> PrefixEvent:
 
     Raises `TranscriptError` for a damaged session, `SessionBusyError` while another process writes it.
     """
+    if to is not None:
+        return _change(home, source, lambda outline: plan_rewind(outline, to))
+    return _change(home, source, lambda outline: plan_undo(outline, _path(outline, source), is_human_prompt))
+
+
+def undo_compaction(home: Path, source: Path) -> PrefixEvent:
+    """Take the newest compaction back; what was said after it stays as a branch. Raises like `rewind_session`."""
+    return _change(home, source, lambda outline: plan_uncompact(outline, _path(outline, source)))
+
+
+def _change(home: Path, source: Path, plan: Callable[[Outline], PrefixEvent]) -> PrefixEvent:
     outline = read_outline(source)
     header = outline.header or SessionHeader(session_id=source.stem, time="", cwd="")
     with JsonlSession.open(home, header) as session:
         # Again, now that nobody else writes.
-        outline = read_outline(source)
-        event = _undo(outline, source) if to is None else plan_rewind(outline, to)
+        event = plan(read_outline(source))
         session.append([event])
     return event
 
 
-def _undo(outline: Outline, source: Path) -> PrefixEvent:
+def _path(outline: Outline, source: Path) -> ActivePath:
     with source.open("rb") as file:
 
         def read(place: Place) -> bytes:
             file.seek(place.offset)
             return file.read(place.size)
 
-        return plan_undo(outline, fill_path(outlined_path(outline), outline, read), is_human_prompt)
+        return fill_path(outlined_path(outline), outline, read)
 
 
 def _lines(source: Path) -> Iterator[bytes]:

@@ -36,10 +36,10 @@ class Kept(Struct, frozen=True, kw_only=True):
         return frozenset(seen_files(self.entries, cwd))
 
 
-def keep_tail(entries: Sequence[TranscriptEntry], usable: int, scale: float = 1.0) -> Kept:
-    """The cut of a conversation. `usable` is what a request may hold, in tokens."""
+def keep_tail(entries: Sequence[TranscriptEntry], usable: int, scale: float = 1.0, newest: int = KEPT_TOKENS) -> Kept:
+    """The cut of a conversation. `usable` is what a request may hold, `newest` what is kept of answered messages, in tokens."""
     waiting = unanswered_from(entries)
-    first = min(kept_from(entries, min(KEPT_TOKENS, usable // 8), scale), _last_place(entries))
+    first = min(kept_from(entries, min(newest, usable // 8), scale), _last_place(entries))
     omissions: tuple[Omission, ...] = ()
     if waiting < len(entries):
         size = sum(entry_tokens(entry, scale) for entry in entries[waiting:])

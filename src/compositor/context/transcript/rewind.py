@@ -11,6 +11,7 @@ from compositor.errors import TranscriptError
 from compositor.types.entries import TranscriptEntry
 from compositor.types.snapshot import EventName, PrefixEvent
 
+from .boundary import SUBTYPE
 from .graph import Path
 from .outline import Outline
 
@@ -38,6 +39,15 @@ def plan_undo(outline: Outline, path: Path, is_prompt: Callable[[TranscriptEntry
             before = path.entries[place - 1].uuid if place else None
             return PrefixEvent(name=EventName.REWIND, cause="the last turn was taken back", entry=before)
     raise TranscriptError("there is no turn to take back")
+
+
+def plan_uncompact(outline: Outline, path: Path) -> PrefixEvent:
+    """The record of taking the newest compaction back: the conversation goes on from where it was before it. Raises like `plan_rewind`."""
+    refuse_damaged(outline)
+    boundary = next((marker for marker in reversed(path.markers) if marker.subtype == SUBTYPE), None)
+    if boundary is None:
+        raise TranscriptError("there is no compaction to take back")
+    return PrefixEvent(name=EventName.REWIND, cause="the compaction was taken back", entry=boundary.parent)
 
 
 def refuse_damaged(outline: Outline) -> None:
