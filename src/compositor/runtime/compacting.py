@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from compositor.context.compaction.budget import next_size
-from compositor.context.compaction.ladder import Trigger
+from compositor.context.compaction.ladder import Trigger, takes_space
 from compositor.context.compaction.loss import Standing, find_losses
 from compositor.loop.session import Conversation, Stamp
 from compositor.runtime.compaction import Compaction, Compactor, NotCompacted, State, Wish
@@ -95,14 +97,9 @@ class Compacting:
     def _without_progress(self, done: Compaction) -> int | None:
         if not self._compactor.budget.is_due(done.report.after):
             return None
-        fixed = next(option for option in done.ladder.options if option.step is done.ladder.chosen)
-        self._watch(
-            CompactionFailed(
-                done.report.trigger,
-                f"after the compaction the next request still has about {done.report.after:,} of {self._compactor.budget.start:,} tokens: "
-                f"tools, system prompt and instruction files take most of it ({fixed.reason}); shorten them, or take a model with a larger window",
-            )
-        )
+        left = msgspec.structs.replace(done.ladder.situation, tokens=done.report.after)
+        reason = f"the compaction did not make enough room: {takes_space(left)}"
+        self._watch(CompactionFailed(done.report.trigger, reason))
         return done.report.after
 
     def _fail(self, wish: Wish, reason: str) -> None:

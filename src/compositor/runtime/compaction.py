@@ -16,7 +16,7 @@ from compositor.config.price import Price
 from compositor.context.compaction.budget import Budget, fixed_size, next_size
 from compositor.context.compaction.cut import entry_tokens
 from compositor.context.compaction.kept import KEPT_TOKENS, Kept, keep_tail
-from compositor.context.compaction.ladder import Ladder, Situation, Step, Trigger, climb
+from compositor.context.compaction.ladder import Ladder, Situation, Step, Trigger, climb, takes_space
 from compositor.context.compaction.loss import Standing, standing_things
 from compositor.context.compaction.outline import outline_of
 from compositor.context.compaction.rebuild import Rebuild, compacted_prefix, rebuild, with_notes
@@ -128,7 +128,7 @@ class Compactor:
         ladder, kept = self.preview(conversation, wish, state)
         step = wish.step or ladder.chosen
         if step not in _SUMMARIES or not kept.before:
-            reason = "there is nothing to summarize" if not kept.before else ladder.choice.reason
+            reason = "there is nothing to summarize" if not kept.before else takes_space(ladder.situation)
             return NotCompacted(ladder=ladder, reason=f"nothing was compacted: {reason}")
         self._watch(CompactionStep(step, ladder))
         found = await self._summary(step, conversation, wish, ask, stamp)

@@ -72,8 +72,9 @@ class Option(Struct, frozen=True, kw_only=True):
 
 
 class Ladder(Struct, frozen=True, kw_only=True):
-    """Every step in order, and the one that is taken."""
+    """Every step in order, the one that is taken, and what the choice was made from."""
 
+    situation: Situation
     options: tuple[Option, ...]
     chosen: Step
 
@@ -83,7 +84,7 @@ class Ladder(Struct, frozen=True, kw_only=True):
 
 
 EXPECTED_SUMMARY = 3_000
-"""Tokens that a summary is taken for before it is written."""
+"""Tokens that a summary is taken for before it is written; half of its room in a small window."""
 
 
 def climb(situation: Situation) -> Ladder:
@@ -95,7 +96,15 @@ def climb(situation: Situation) -> Ladder:
     enough = (option for option in possible if _makes_room(situation, option))
     most = max(possible, key=lambda option: option.gain, default=options[0])
     chosen = next(enough, most if most.gain > 0 else options[0])
-    return Ladder(options=options, chosen=chosen.step)
+    return Ladder(situation=situation, options=options, chosen=chosen.step)
+
+
+def takes_space(situation: Situation) -> str:
+    """What fills a request that no step makes smaller, as the end of a sentence."""
+    return (
+        f"of about {situation.tokens:,} tokens {situation.fixed:,} are tools, system prompt and instruction files, and {situation.kept:,} the "
+        f"messages that have to stay; {situation.budget.start:,} are allowed. Shorten them, or take a model with a larger window"
+    )
 
 
 def after(situation: Situation, option: Option) -> int:
@@ -165,7 +174,7 @@ def _summary(situation: Situation) -> Option:
 def _outline(situation: Situation) -> Option:
     return Option(
         step=Step.OUTLINE,
-        gain=_summarized(situation, EXPECTED_SUMMARY),
+        gain=_summarized(situation, _expected(situation)),
         dollars=0.0,
         possible=situation.budget.allowed,
         reason="prompts, files and results are listed without a model",
@@ -180,7 +189,7 @@ def _asked(situation: Situation, step: Step, how: str) -> Option:
         reason += "; the oldest rounds are left out of the request for it (F26)"
     return Option(
         step=step,
-        gain=_summarized(situation, EXPECTED_SUMMARY),
+        gain=_summarized(situation, _expected(situation)),
         dollars=_asking(situation),
         possible=bool(how) and situation.has_model and situation.budget.allowed,
         reason=reason,
@@ -203,6 +212,10 @@ def _summarized(situation: Situation, summary: int) -> int:
     return max(situation.tokens - situation.fixed - situation.kept - summary, 0)
 
 
+def _expected(situation: Situation) -> int:
+    return min(EXPECTED_SUMMARY, situation.budget.summary // 2)
+
+
 def _clearing(situation: Situation, reason: str) -> str:
     if not situation.clearable:
         return "there are no old tool results"
@@ -215,7 +228,7 @@ def _asking(situation: Situation) -> float | None:
         return None
     tier = situation.price.tier(situation.tokens)
     fresh = max(situation.tokens - situation.cached, 0)
-    return (situation.cached * tier.read + fresh * tier.input + EXPECTED_SUMMARY * tier.output) / 1_000_000
+    return (situation.cached * tier.read + fresh * tier.input + _expected(situation) * tier.output) / 1_000_000
 
 
 def _write(situation: Situation, tokens: int) -> float | None:
