@@ -18,7 +18,7 @@ from msgspec import Struct
 from compositor._version import __version__
 from compositor.adapters.approvals_rules import approved_file, read_approved
 from compositor.adapters.clock import clock_from
-from compositor.adapters.home import find_home, private_folder
+from compositor.adapters.home import find_home, project_key, session_file
 from compositor.adapters.ids import UuidSource
 from compositor.adapters.mcp.session import find_servers
 from compositor.adapters.sessions.begin import begin_session
@@ -35,13 +35,12 @@ from compositor.config.mcp_servers import ServerChoice
 from compositor.config.policy_inputs import collect_policy
 from compositor.config.price import priced
 from compositor.config.settings import Settings
-from compositor.context.memory.chain import MemoryChain
 from compositor.context.transcript.codec import SessionHeader
 from compositor.context.transcript.history import History
 from compositor.context.transcript.journal import last_send
 from compositor.errors import UsageError
 from compositor.loop.accounting import Account, Tariff
-from compositor.loop.opening import Surroundings, plan_head, plan_policy
+from compositor.loop.opening import Surroundings, plan_policy
 from compositor.loop.session import Conversation
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy
@@ -50,18 +49,18 @@ from compositor.policy.visibility import may_be_shown
 from compositor.ports import Asker, Clock, Interviewer, ModelTransport
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.entries import TranscriptEntry
-from compositor.types.request import HeadParts
 from compositor.types.servers import McpServer
 from compositor.types.snapshot import PrefixEvent
 
 if TYPE_CHECKING:
     from compositor.adapters.services import Services
     from compositor.adapters.tools.session_tools import SessionTools
+    from compositor.context.compaction.kept import Kept
+    from compositor.context.compaction.ladder import Ladder
     from compositor.guarding import Guard
     from compositor.runtime.agent import Agent
-    from compositor.runtime.compacting import Compacting
+    from compositor.runtime.compaction import Compactor
     from compositor.runtime.events import Watcher
-    from compositor.runtime.hooks import Hooks
     from compositor.runtime.offering import Offering
 
 
@@ -191,6 +190,7 @@ def build_agent(
     """
     from compositor.adapters.collectors.memory import MemoryCollector, file_views
     from compositor.runtime.agent import Agent, Parts  # with them comes the event loop: compiling needs none
+    from compositor.runtime.compacting import Compacting
     from compositor.runtime.line import LineParts, ModelLine
     from compositor.runtime.offering import make_offering
 
@@ -221,7 +221,7 @@ def build_agent(
         ids=ids,
         workshop=guard.workshop,
         hooks=guard.hooks,
-        compacting=_compacting(opened, store, tools, guard.hooks, watch),
+        compacting=Compacting(_compactor(opened, store.path, tools, watch), watch, guard.hooks),
         closing=(guard.close,),
         watch=watch,
         collector=MemoryCollector(around.memory_place, around.memory, tools.box.files.seed),
@@ -231,33 +231,32 @@ def build_agent(
     return Agent(parts, opened.conversation), store
 
 
-def _compacting(
-    opened: Opened, store: JsonlSession, tools: SessionTools, hooks: Hooks | None, watch: Watcher
-) -> Compacting:
-    from compositor.adapters.owners import SessionOwners
-    from compositor.context.compaction.budget import plan_budget
-    from compositor.runtime.compacting import Compacting
-    from compositor.runtime.compaction import Compactor
+def plan_compaction(opened: Opened, focus: str) -> tuple[Ladder, Kept]:
+    """What a compaction that a person asks for would do with an opened session. Sends and stores nothing."""
+    from compositor.context.compaction.ladder import Trigger
+    from compositor.runtime.compaction import State, Wish
 
-    contract, around, home = opened.contract, opened.around, Path(opened.home)
+    folder = Path(opened.home, "sessions", project_key(opened.header.cwd))
+    transcript = str(session_file(folder, opened.header.session_id))
+    compactor = _compactor(opened, transcript, _tools(opened, None, None, None), lambda _event: None)
+    return compactor.preview(opened.conversation, Wish(trigger=Trigger.MANUAL, focus=focus), State())
 
-    def replan() -> tuple[HeadParts, MemoryChain]:
-        found = opened.regather()
-        return plan_head(contract, found), found.memory
 
-    owners = SessionOwners(
-        cwd=around.cwd,
-        transcript=store.path,
-        files=tools.box.files,
-        tasks=tools.tasks,
-        plan_file=private_folder(home, "plans") / f"{opened.header.session_id}.md",
-        memory_file=private_folder(home, "session-memory") / f"{opened.header.session_id}.md",
-        memory=around.memory,
-        replan=replan,
+def _compactor(opened: Opened, transcript: str, tools: SessionTools, watch: Watcher) -> Compactor:
+    from compositor.standing import Standing, make_compactor
+
+    standing = Standing(
+        contract=opened.contract,
+        around=opened.around,
+        regather=opened.regather,
+        home=opened.home,
+        session_id=opened.header.session_id,
+        transcript=transcript,
+        tools=tools,
+        price=opened.account.tariff.price,
         may_read=lambda path: may_be_shown(_resolved(path), opened.policy),
     )
-    budget = plan_budget(contract.window.tokens, contract.max_output, contract.compaction)
-    return Compacting(Compactor(owners, budget, watch, price=opened.account.tariff.price), watch, hooks)
+    return make_compactor(standing, watch)
 
 
 def _tools(

@@ -19,7 +19,7 @@ from compositor.types.request import HeadParts
 
 
 class SessionOwners:
-    """`replan` gathers the surroundings again and plans the head; `plan_file` and `memory_file` need not exist."""
+    """`replan` gathers the surroundings again and plans the head; `home` holds the plans and the notes, by session."""
 
     def __init__(
         self,
@@ -28,8 +28,8 @@ class SessionOwners:
         transcript: str,
         files: FileTable,
         tasks: TaskList,
-        plan_file: Path,
-        memory_file: Path,
+        home: str,
+        session_id: str,
         memory: MemoryChain,
         replan: Callable[[], tuple[HeadParts, MemoryChain]],
         may_read: Callable[[str], bool],
@@ -38,8 +38,8 @@ class SessionOwners:
         self.transcript = transcript
         self._files = files
         self._tasks = tasks
-        self._plan_file = plan_file
-        self._memory_file = memory_file
+        self._plan_file = Path(home, "plans", f"{session_id}.md")
+        self._memory_file = Path(home, "session-memory", f"{session_id}.md")
         self._memory = memory
         self._replan = replan
         self._may_read = may_read

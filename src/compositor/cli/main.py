@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "hooks": "List hooks, and try those of an event.",
     "settings": "Show every setting with the file and line it comes from.",
     "sessions": "List the stored sessions.",
+    "compact": "Summarize a session, see what that would do, or take it back.",
     "memory": "Report the instruction files that apply here, their cost, and what is wrong with others.",
     "models": "Show what is known about models, platforms and prices.",
     "emulator": "Serve a stand-in for the Messages API on a port; no model is called.",

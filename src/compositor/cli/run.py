@@ -137,7 +137,7 @@ def _print_end(opened: Opened, result: TurnResult, folder: str | None) -> None:
         click.echo(f"requests: {folder}", err=True)
 
 
-def exit_code(ran: Ran) -> int:
+def exit_code(ran: Ran[TurnResult]) -> int:
     """0 for a finished turn, 130 and 143 for an interrupted one, 4 for a provider failure, 1 for every other end."""
     from compositor.errors import ExitCode
     from compositor.loop.effects import EndReason

@@ -8,10 +8,10 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import anyio
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from compositor.emulator.script import Script
     from compositor.ports import Permission, Question
     from compositor.types.diagnostics import Diagnostic
+
+
+T = TypeVar("T")
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -139,29 +142,38 @@ def chosen(line: str, question: Question) -> str | None:
     return line or None
 
 
-class Ran(Struct, frozen=True, kw_only=True):
-    """A turn that has ended: how, after how many seconds, and the signal that stopped it."""
+class Ran(Struct, Generic[T], frozen=True, kw_only=True):
+    """What an agent was asked to do has ended: how, after how many seconds, and the signal that stopped it."""
 
-    result: TurnResult
+    result: T
     seconds: float
     stopped_by: signal.Signals | None = None
 
 
-def run_turn(opened: Opened, prompt: str, line: Line, watch: Watcher) -> Ran:
-    """Run one turn to its end; an interrupt leaves a history that can go on.
+Act: TypeAlias = Callable[[Agent], Awaitable[T]]
+"""What is done with an agent between its start and its end."""
 
-    When nobody reads what `watch` prints, the turn is stopped like at an interrupt, and the `OSError` is raised behind it.
+
+def run_turn(opened: Opened, prompt: str, line: Line, watch: Watcher) -> Ran[TurnResult]:
+    """Run one turn to its end; an interrupt leaves a history that can go on."""
+    return run_agent(opened, line, watch, lambda agent: agent.submit(prompt))
+
+
+def run_agent(opened: Opened, line: Line, watch: Watcher, act: Act[T]) -> Ran[T]:
+    """Start an agent, do something with it and end it.
+
+    When nobody reads what `watch` prints, it is stopped like at an interrupt, and the `OSError` is raised behind it.
     """
     begun = time.monotonic()
     try:
-        result, stopped_by = anyio.run(_turn, opened, prompt, line, watch)
+        result, stopped_by = anyio.run(_acted, opened, line, watch, act)
     except BaseExceptionGroup as group:
         # Task groups wrap what ends them; whoever called us wants the error itself.
         raise _innermost(group) from group
     return Ran(result=result, seconds=time.monotonic() - begun, stopped_by=stopped_by)
 
 
-async def _turn(opened: Opened, prompt: str, line: Line, watch: Watcher) -> tuple[TurnResult, signal.Signals | None]:
+async def _acted(opened: Opened, line: Line, watch: Watcher, act: Act[T]) -> tuple[T, signal.Signals | None]:
     lost: list[OSError] = []
     stops: list[signal.Signals] = []
 
@@ -183,7 +195,7 @@ async def _turn(opened: Opened, prompt: str, line: Line, watch: Watcher) -> tupl
         with store:
             async with _stopped_by_signals(agent, stops):
                 try:
-                    result = await agent.submit(prompt)
+                    result = await act(agent)
                 finally:
                     await agent.end()
     if lost:

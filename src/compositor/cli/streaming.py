@@ -12,14 +12,26 @@ import click
 
 from compositor._version import __version__
 from compositor.cli.watching import money
+from compositor.context.compaction.ladder import Trigger
 from compositor.context.wire.canonical import encode_json
 from compositor.loop.effects import EndReason
-from compositor.runtime.events import AgentEvent, AnswerEnded, CallEnded, CallJudged, Mended, Retrying
+from compositor.runtime.events import (
+    AgentEvent,
+    AnswerEnded,
+    CallEnded,
+    CallJudged,
+    Compacted,
+    CompactionFailed,
+    CompactionStep,
+    Mended,
+    Retrying,
+)
 from compositor.types.blocks import ToolResultBlock
 from compositor.types.usage import Usage
 
 if TYPE_CHECKING:
     from compositor.cli.running import Ran
+    from compositor.runtime.events import TurnResult
     from compositor.wiring import Opened
 
 
@@ -83,6 +95,18 @@ class JsonLines:
                 remedy_name = type(remedy).__name__
                 fields = {"remedy": remedy_name, "cause": cause, "events": events}
                 self._line({"type": "system", "subtype": "request_mended", **fields})
+            case CompactionStep():
+                self._line({"type": "system", "subtype": "status", "status": "compacting"})
+            case Compacted():
+                metadata = {
+                    "trigger": "manual" if event.trigger is Trigger.MANUAL else "auto",
+                    "pre_tokens": event.before,
+                    "post_tokens": event.after,
+                }
+                self._line({"type": "system", "subtype": "compact_boundary", "compact_metadata": metadata})
+            case CompactionFailed(reason=reason):
+                failed = {"status": None, "compact_result": "failed", "compact_error": reason}
+                self._line({"type": "system", "subtype": "status", **failed})
             case _:
                 pass
 
@@ -90,7 +114,7 @@ class JsonLines:
         _print({**fields, "session_id": self._session, "uuid": str(uuid.uuid4())})
 
 
-def print_result(opened: Opened, ran: Ran) -> None:
+def print_result(opened: Opened, ran: Ran[TurnResult]) -> None:
     """The object a run ends with."""
     result = ran.result
     completed = result.reason is EndReason.COMPLETED

@@ -19,6 +19,10 @@ from compositor.runtime.events import (
     AnswerEnded,
     CallEnded,
     CallJudged,
+    Compacted,
+    CompactionFailed,
+    CompactionProved,
+    CompactionStep,
     Mended,
     NotesCollected,
     RequestStarted,
@@ -58,6 +62,17 @@ class TextWatcher:
                 self._judged(event)
             case CallEnded(outcome=outcome) if outcome.kind is not OutcomeKind.DENIED:
                 self.note(f"  {outcome.kind.value}: {outcome.display}")
+            case CompactionStep(ladder=ladder):
+                self.note(f"compacting: {ladder.choice.reason}; about {ladder.situation.tokens:,} tokens")
+            case Compacted():
+                self.note(f"compacted: about {event.after:,} tokens instead of {event.before:,}")
+                for omission in event.omissions:
+                    self.note(f"  left out: {omission.what}: {omission.reason}")
+            case CompactionFailed(reason=reason):
+                self.note(f"not compacted: {reason}")
+            case CompactionProved(report=report):
+                for lost in report.lost:
+                    self.note(f"  lost: {lost.kind.value} {lost.name}")
             case NotesCollected(attachments=attachments, diagnostics=diagnostics):
                 for attachment in attachments:
                     self.note(f"  + {attachment.kind} {getattr(attachment, 'path', None) or ''}".rstrip())

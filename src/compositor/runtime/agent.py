@@ -13,7 +13,7 @@ import anyio
 import msgspec
 from msgspec import Struct
 
-from compositor.context.compaction.ladder import Trigger
+from compositor.context.compaction.ladder import Step, Trigger
 from compositor.context.wire.assemble import AssembledMessage
 from compositor.errors import UsageError
 from compositor.loop import attempt as model
@@ -114,10 +114,13 @@ class Agent:
             end = await self._drive(more)
         return self._result(end)
 
-    async def compact(self, focus: str = "", pins: Sequence[str] = ()) -> Compacted | None:
-        """Compact the conversation because a person asks for it; `None` when nothing could be done, which the watcher was told."""
+    async def compact(self, focus: str = "", pins: Sequence[str] = (), step: Step | None = None) -> Compacted | None:
+        """Compact the conversation because a person asks for it; `None` when nothing could be done, which the watcher was told.
+
+        `step` takes a way that the ladder would not choose.
+        """
         self._begin()
-        return await self._compact(Wish(trigger=Trigger.MANUAL, focus=focus, pins=tuple(pins)))
+        return await self._compact(Wish(trigger=Trigger.MANUAL, focus=focus, pins=tuple(pins), step=step))
 
     def receive(self, text: str, *, kind: str, origin: Origin) -> None:
         """Take in what somebody else said: a peer, a channel, an observer, a finished task (R422).

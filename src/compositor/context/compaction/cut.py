@@ -43,11 +43,16 @@ def kept_from(entries: Sequence[TranscriptEntry], room: int, scale: float = 1.0)
 
 
 def unanswered_from(entries: Sequence[TranscriptEntry]) -> int:
-    """Where the part begins that has no answer yet: the last complete answer when it waits for results, else what stands behind it."""
+    """Where the part begins that has no answer yet: the last complete answer when it waits for results, else what was said behind it.
+
+    Notes alone ask for nothing; their owners tell them again.
+    """
     last = next((at for at in range(len(entries) - 1, -1, -1) if _is_answer(entries[at])), None)
     if last is None:
         return 0
-    return last if _has_calls(entries[last]) else last + 1
+    if _has_calls(entries[last]):
+        return last
+    return last + 1 if any(isinstance(entry, UserEntry) for entry in entries[last + 1 :]) else len(entries)
 
 
 def entry_tokens(entry: TranscriptEntry, scale: float = 1.0) -> int:

@@ -1,0 +1,58 @@
+"""Joins a session's compactor with the owners of what stands beside its conversation; called by `wiring`.
+
+Decides which implementation each owner is. What is restored is decided in `context/compaction`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from compositor.adapters.owners import SessionOwners
+from compositor.adapters.tools.session_tools import SessionTools
+from compositor.config.contract import RunContract
+from compositor.config.price import Price
+from compositor.context.compaction.budget import plan_budget
+from compositor.context.memory.chain import MemoryChain
+from compositor.loop.opening import Surroundings, plan_head
+from compositor.runtime.compaction import Compactor
+from compositor.runtime.events import Watcher
+from compositor.types.request import HeadParts
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """What the owners are made of. `regather` looks at the surroundings again, `may_read` asks the rules about a path."""
+
+    contract: RunContract
+    around: Surroundings
+    regather: Callable[[], Surroundings]
+    home: str
+    session_id: str
+    transcript: str
+    tools: SessionTools
+    price: Price | None
+    may_read: Callable[[str], bool]
+
+
+def make_compactor(given: Standing, watch: Watcher) -> Compactor:
+    """The compactor of one session, with the budget of its contract."""
+    contract = given.contract
+
+    def replan() -> tuple[HeadParts, MemoryChain]:
+        found = given.regather()
+        return plan_head(contract, found), found.memory
+
+    owners = SessionOwners(
+        cwd=given.around.cwd,
+        transcript=given.transcript,
+        files=given.tools.box.files,
+        tasks=given.tools.tasks,
+        home=given.home,
+        session_id=given.session_id,
+        memory=given.around.memory,
+        replan=replan,
+        may_read=given.may_read,
+    )
+    budget = plan_budget(contract.window.tokens, contract.max_output, contract.compaction)
+    return Compactor(owners, budget, watch, price=given.price)
