@@ -24,6 +24,7 @@ from compositor.adapters.mcp.session import find_servers
 from compositor.adapters.sessions.begin import begin_session
 from compositor.adapters.sessions.jsonl import JsonlSession
 from compositor.adapters.sessions.past import Past, find_past
+from compositor.adapters.sessions.pattern import lifetime_note, session_lifetime
 from compositor.adapters.settings_files import SettingsPlaces, find_places, load_settings
 from compositor.adapters.surroundings import gather
 from compositor.adapters.trust import foreign_settings, read_trust
@@ -39,7 +40,8 @@ from compositor.context.transcript.codec import SessionHeader
 from compositor.context.transcript.history import History
 from compositor.context.transcript.journal import last_send
 from compositor.errors import UsageError
-from compositor.loop.accounting import Account, Tariff
+from compositor.loop.accounting import Account, Tariff, open_account
+from compositor.loop.moves import PrefixPolicy
 from compositor.loop.opening import Surroundings, plan_policy
 from compositor.loop.session import Conversation
 from compositor.policy.paths import ResolvedPath
@@ -126,6 +128,8 @@ def open_session(opening: Opening) -> Opened:
     )
     host = _host(opening, servers, environment, places)
     contract = resolve_contract(flags, settings, environ, cwd=cwd, trust=trust, host=host)
+    lifetime = session_lifetime(contract, home, cwd, is_new=past is None)
+    contract = msgspec.structs.replace(contract, ttl_wish=lifetime.ttl)
     around = _gather(contract, places, opening, clock, environment)
     policy, policy_notes = plan_policy(contract, around, interactive=opening.interactive)
     policy = _with_approvals(policy, home, places)
@@ -153,6 +157,7 @@ def open_session(opening: Opening) -> Opened:
             *around.diagnostics,
             *policy_notes,
             *begun.diagnostics,
+            lifetime_note(lifetime),
         ),
     )
 
@@ -193,6 +198,7 @@ def build_agent(
     from compositor.runtime.compacting import Compacting
     from compositor.runtime.line import LineParts, ModelLine
     from compositor.runtime.offering import make_offering
+    from compositor.runtime.prefix_gate import PrefixGate
 
     home, around = Path(opened.home), opened.around
     durable = opened.contract.settings.compositor.durable_sessions
@@ -221,6 +227,8 @@ def build_agent(
         ids=ids,
         workshop=guard.workshop,
         hooks=guard.hooks,
+        prefix_gate=PrefixGate(PrefixPolicy(opened.contract.settings.compositor.cache.prefix), interviewer),
+        keep_results=opened.contract.settings.compositor.cache.kept_when_expired,
         compacting=Compacting(_compactor(opened, store.path, tools, watch), watch, guard.hooks),
         closing=(guard.close,),
         watch=watch,
@@ -354,7 +362,7 @@ def _gather(
 def _account(contract: RunContract, history: History | None) -> Account:
     price = priced(contract.model, contract.settings.compositor.prices)
     tariff = Tariff(minimum=contract.profile.cache_minimum, price=price)
-    return Account(tariff=tariff, history=() if history is None else history.journal.sends)
+    return open_account(tariff, () if history is None else history.journal.sends)
 
 
 def _header(past: Past | None, cwd: str, clock: Clock) -> SessionHeader:

@@ -91,7 +91,7 @@ def test_the_cost_of_a_session_adds_up(call: Any, session: str) -> None:
     assert told["dollars"] == pytest.approx(sum(request["dollars"] for request in told["requests"]))
     assert told["dollars"] < told["uncached"]
     table = call("cost", session).out.splitlines()
-    assert len(table) == 1 + 4 + 2
+    assert len(table) == 1 + 4 + 2 + 2
     assert table[-1] == f"${told['dollars']:.4f} in all, ${told['uncached']:.4f} without a cache"
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from compositor.config.choices import (
+    asked_ttl,
     choose_effort,
     choose_model,
     choose_output,
     choose_platform,
     choose_thinking,
-    choose_ttl,
 )
 from compositor.config.environment import read_environment
 from compositor.config.flags import Flags
@@ -178,12 +178,12 @@ def test_the_output_cap() -> None:
 @pytest.mark.parametrize(
     ("variables", "value", "ttl"),
     [
-        ({}, {}, Ttl.SHORT),
+        ({}, {}, None),
         ({}, {"promptCacheTtl": "1h"}, Ttl.LONG),
         ({}, {"promptCacheTtl": "1h", "compositor": {"promptCacheTtl": "5m"}}, Ttl.SHORT),
         ({"ENABLE_PROMPT_CACHING_1H": "1"}, {"promptCacheTtl": "5m"}, Ttl.LONG),
         ({"ENABLE_PROMPT_CACHING_1H": "1", "FORCE_PROMPT_CACHING_5M": "1"}, {}, Ttl.SHORT),
     ],
 )
-def test_the_lifetime_of_markers(variables: dict[str, str], value: dict[str, Any], ttl: Ttl) -> None:
-    assert choose_ttl(read_environment(variables), settings(value)) is ttl
+def test_the_lifetime_of_markers(variables: dict[str, str], value: dict[str, Any], ttl: Ttl | None) -> None:
+    assert asked_ttl(read_environment(variables), settings(value)) is ttl

@@ -171,7 +171,7 @@ def test_every_sent_field_and_beta_has_a_finding() -> None:
 @pytest.mark.req("R020")
 def test_the_table_names_steering_fields_alone() -> None:
     names = [row.field for row in FIELDS]
-    assert set(names) == {*OPTIONAL, "stop_sequences"}
+    assert set(names) == {*OPTIONAL, "stop_sequences", "diagnostics"}
     assert not {"system", "messages", "tools"} & set(names)
 
 

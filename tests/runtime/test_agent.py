@@ -168,8 +168,9 @@ async def test_the_cold_path_gives_the_bytes_that_were_sent(project: Path) -> No
     transcript = read_transcript(run.path)
     for number, recorded in enumerate(run.emulator.requests):
         entries = transcript.entries[: 1 + 2 * number]
+        sent = transcript.journal.sends[number].record
         cold = compile_request(
-            Snapshot(head=prefix.head, entries=entries, facts=prefix.facts, options=run.opened.conversation.options),
+            Snapshot(head=prefix.head, entries=entries, facts=prefix.facts, options=sent.options),
             prefix.wire,
         )
         assert cold.body == recorded.request.body

@@ -30,7 +30,8 @@ def command(*, session: str, project: str | None, as_json: bool) -> None:
     path = find_session(find_home(os.environ), session, cwd=cwd)
     found = session_cost(read_transcript(path).journal.sends, prices)
     if as_json:
-        click.echo(msgspec.json.encode(found).decode())
+        fields = {**msgspec.to_builtins(found), "causes": found.causes, "spread": found.spread}
+        click.echo(msgspec.json.encode(fields).decode())
         return
     click.echo(
         f"{'#':>3} {'outcome':11} {'read':>9} {'written':>9} {'new':>8} {'out':>7} {'dollars':>9}  forecast read"
@@ -43,5 +44,16 @@ def command(*, session: str, project: str | None, as_json: bool) -> None:
         dollars = "        ?" if request.dollars is None else f"{request.dollars:9.4f}"
         forecast = "?" if request.forecast_read is None else f"{request.forecast_read:,}"
         click.echo(f"{request.number:3} {request.outcome:11} {counts} {dollars}  {forecast}")
+        if request.lost:
+            click.echo(f"    lost {request.lost:,} tokens: {request.cause}")
+        if request.said:
+            click.echo(f"    the service says: {request.said}")
+    if found.causes:
+        click.echo("\nLost by cause:")
+    for cause in found.causes:
+        money = "price unknown" if cause.dollars is None else f"${cause.dollars:.4f}"
+        click.echo(f"  {cause.lost:9,} tokens  {money:>13}  {cause.requests} requests: {cause.cause}")
+    if found.spread is not None:
+        click.echo(f"\nThe dearest request cost {found.spread:.1f} times the cheapest.")
     unknown = f"; {found.unknown} requests are unknown and not in the sum" if found.unknown else ""
     click.echo(f"\n${found.dollars:.4f} in all, ${found.uncached:.4f} without a cache{unknown}")

@@ -17,6 +17,7 @@ from compositor.context.cache.forecast import headline
 from compositor.runtime.events import (
     AgentEvent,
     AnswerEnded,
+    CacheExpired,
     CallEnded,
     CallJudged,
     Compacted,
@@ -25,6 +26,8 @@ from compositor.runtime.events import (
     CompactionStep,
     Mended,
     NotesCollected,
+    PrefixKept,
+    PrefixMoves,
     RequestStarted,
     Retrying,
     Streamed,
@@ -56,6 +59,10 @@ class TextWatcher:
                 self.note(f"retry {notice.attempt} of {notice.limit} in {notice.delay:.1f} s: {notice.failure.message}")
             case Mended(cause=cause):
                 self.note(f"refused and sent again in another form: {cause}")
+            case PrefixMoves(move=move, refused=refused) if not refused:
+                self.note(f"cache: {move.text}")
+            case PrefixKept(fault=text) | CacheExpired(text=text):
+                self.note(f"cache: {text}")
             case AnswerEnded():
                 self._answer(event)
             case CallJudged():
@@ -107,6 +114,8 @@ class TextWatcher:
             lost = f", {cache.lost:,} tokens lost" if cache.lost else ""
             self.note(f"tokens reported: {usage_text(event.message.usage)}")
             self.note(f"cache: {cache.verdict.value.replace('_', ' ')}{lost}: {cache.cause}")
+            if cache.said:
+                self.note(f"cache, as the service says: {cache.said}")
         for note in event.message.notes:
             self.note(f"note: {note}")
         self._end_line()

@@ -158,13 +158,14 @@ def has_fast_mode(profile: ModelProfile, platform: Platform) -> bool:
     return profile.fast is not FastMode.NONE and platform.has(Ability.FAST)
 
 
-def choose_ttl(environment: Environment, settings: Settings) -> Ttl:
-    """The lifetime of cache markers: variables, then the own setting, then the shared one, then five minutes."""
+def asked_ttl(environment: Environment, settings: Settings) -> Ttl | None:
+    """The lifetime of cache markers that somebody asks for: variables, then the own setting, then the shared one."""
     if environment.force_short_ttl:
         return Ttl.SHORT
     if environment.enable_long_ttl:
         return Ttl.LONG
-    return Ttl(settings.compositor.prompt_cache_ttl or settings.prompt_cache_ttl or Ttl.SHORT)
+    said = settings.compositor.prompt_cache_ttl or settings.prompt_cache_ttl
+    return None if said is None else Ttl(said)
 
 
 def _thinking_is_off(environment: Environment, settings: Settings) -> str | None:

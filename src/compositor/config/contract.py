@@ -16,13 +16,13 @@ from compositor.types.request import Ttl
 from .candidates import BUILTIN_TOOLS
 from .choices import (
     Thinking,
+    asked_ttl,
     choose_effort,
     choose_fast,
     choose_model,
     choose_output,
     choose_platform,
     choose_thinking,
-    choose_ttl,
     has_fast_mode,
 )
 from .compaction import CompactionChoice, choose_compaction
@@ -61,7 +61,8 @@ class Host(Struct, frozen=True, kw_only=True):
 class RunContract(Struct, frozen=True, kw_only=True):
     """One run, settled. `model` goes into the body; `effort` `None` and `thinking.kind` `None` are not sent.
 
-    `max_output` in tokens, `max_turns` `None` for no limit. `tools` are the names that passed every gate; `eligibility`
+    `max_output` in tokens, `ttl_wish` the lifetime of markers that somebody asked for or that was chosen, `max_turns` `None` for no
+    limit. `tools` are the names that passed every gate; `eligibility`
     says of every candidate why or why not. `facts` are what the gates saw, for candidates that appear later.
     """
 
@@ -79,7 +80,7 @@ class RunContract(Struct, frozen=True, kw_only=True):
     max_output: int
     max_turns: int | None
     caching: bool
-    ttl: Ttl
+    ttl_wish: Ttl | None
     betas: tuple[str, ...]
     temperature: float | None
     user_id: str | None
@@ -93,6 +94,11 @@ class RunContract(Struct, frozen=True, kw_only=True):
     eligibility: tuple[Eligibility, ...]
     facts: GateFacts
     diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def ttl(self) -> Ttl:
+        """The lifetime of cache markers."""
+        return self.ttl_wish or Ttl.SHORT
 
     @property
     def system_role(self) -> bool:
@@ -145,7 +151,7 @@ def resolve_contract(
         max_output=output.value,
         max_turns=flags.max_turns or variables.max_turns,
         caching=platform.has(Ability.CACHING) and not variables.disable_caching,
-        ttl=choose_ttl(variables, settings),
+        ttl_wish=asked_ttl(variables, settings),
         betas=allowed_names(eligibility, CandidateKind.BETA),
         temperature=flags.temperature,
         user_id=flags.user_id,
@@ -174,6 +180,7 @@ def provider_facts(profile: ModelProfile, platform: Platform, api_version: str) 
         "forced tool choice": profile.forced_tools,
         "context management": context_management is not None and platform.id in context_management.platforms,
         "system role": platform.id in profile.system_role,
+        "cache diagnostics": platform.has(Ability.DIAGNOSTICS),
     }
     kinds = (f"thinking {kind.value}" for kind in profile.thinking.kinds if platform.api == "messages")
     return frozenset({*(name for name, has in there.items() if has), *kinds, *platform.abilities})

@@ -140,7 +140,31 @@ SANDBOX: Mapping[str, Key] = {
     ),
 }
 
+CACHE: Mapping[str, Key] = {
+    "prefix": _key(
+        _one_of("warn", "ask", "refuse"), "What happens before an event moves a prefix that was paid for; unset warns."
+    ),
+    "diagnostics": _key(SWITCH, "Asks the service why its cache missed, where the platform answers; unset means yes."),
+    "longLifetime": _key(TEXTS, "Models (globs) whose entries may live an hour; unset means all.", join=Join.WHOLE),
+    "expired": _key(
+        _one_of("keep", "clean"), "Whether old tool results are cleaned out once nothing of them is in the cache."
+    ),
+    "keepResults": _key(_whole(1), "Newest tool results that are never cleaned; unset means 5."),
+    "edits": _key(
+        Table(
+            {
+                "trigger": _key(_whole(1), "Tokens of a request from which on the service clears old tool results."),
+                "keep": _key(_whole(0), "Newest calls whose results stay; unset means 3."),
+                "clearAtLeast": _key(_whole(1), "Tokens that a clearing must free."),
+                "excludeTools": _key(TEXTS, "Tools whose results stay."),
+            }
+        ),
+        "Server-side clearing; kept as first sent for the whole session.",
+    ),
+}
+
 OWN: Mapping[str, Key] = {
+    "cache": _key(Table(CACHE), "The prompt cache: see cache.md."),
     "promptCacheTtl": _key(TTL, "Lifetime of cache markers; beats the top-level key of that name."),
     "resumeHead": _key(_one_of("replay", "rebuild"), "Whether a resumed session sends its recorded head or a new one."),
     "durableSessions": _key(SWITCH, "Puts each record of a session on the disk before it counts as stored."),

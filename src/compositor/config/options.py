@@ -17,7 +17,7 @@ from compositor.types.snapshot import Facts
 
 from .contract import RunContract
 from .eligibility import Candidate, CandidateKind, CandidateSource, Eligibility, narrow
-from .platforms import beta_for
+from .platforms import Ability, beta_for
 from .profile import FastMode, ThinkingKind
 
 TURN_SCOPE_BETA = "mid-conversation-system-clear-at-2026-08-21"
@@ -120,6 +120,10 @@ def _choice_needs(_contract: RunContract, wishes: RequestWishes) -> frozenset[st
     return frozenset({"forced tool choice"}) if choice.get("type") in {"any", "tool"} else frozenset()
 
 
+def _asks_why(contract: RunContract) -> bool:
+    return contract.settings.compositor.cache.diagnostics and contract.platform.has(Ability.DIAGNOSTICS)
+
+
 def _needs(*names: str) -> Callable[[RunContract, RequestWishes], frozenset[str]]:
     return lambda _contract, _wishes: frozenset(names)
 
@@ -137,6 +141,12 @@ FIELDS: tuple[FieldRow, ...] = (
     ),
     FieldRow(field="output_config", why="the run's effort", value=_output_config, needs=_needs("effort")),
     FieldRow(field="speed", why="fast mode", value=lambda c, _: "fast" if c.fast else None, needs=_needs("fast mode")),
+    FieldRow(
+        field="diagnostics",
+        why="the service's own word on its cache",
+        value=lambda c, _: raw_json({"previous_message_id": None}) if _asks_why(c) else None,
+        needs=_needs("cache diagnostics"),
+    ),
     FieldRow(field="stop_sequences", why="this request's", value=lambda _, w: w.stop_sequences),
 )
 """One row a field, in the order in which `RequestOptions` holds them."""

@@ -37,6 +37,7 @@ BODY_FIELDS: tuple[str, ...] = (
     "output_config",
     "speed",
     "stop_sequences",
+    "diagnostics",
 )
 
 _MARKERS: dict[Ttl, bytes] = {

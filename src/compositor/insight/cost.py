@@ -6,16 +6,22 @@ Decides the sums. A request without reported usage is unknown and says so; nothi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from compositor.config.price import Said, cost, priced
+from compositor.config.price import Price, Said, cost, priced
+from compositor.context.cache.changes import rewrite_cost
 from compositor.context.transcript.journal import Send
 from compositor.types.usage import Usage
 
 
 class RequestCost(Struct, frozen=True, kw_only=True):
-    """One request. Tokens by bucket; `dollars` is `None` without usage or price; `forecast_read` as it was when sent."""
+    """One request. Tokens by bucket; `dollars` is `None` without usage or price; `forecast_read` as it was when sent.
+
+    `verdict` says what became of the forecast, `cause` why; `lost` are tokens that were not read that should have been, and `lost_dollars` what
+    writing them again cost more than reading them (`None` without a price). `said` is the service's own verdict.
+    """
 
     number: int
     time: str
@@ -25,6 +31,20 @@ class RequestCost(Struct, frozen=True, kw_only=True):
     dollars: float | None
     uncached: float | None
     forecast_read: int | None
+    verdict: str = ""
+    cause: str = ""
+    lost: int = 0
+    lost_dollars: float | None = None
+    said: str = ""
+
+
+class CauseCost(Struct, frozen=True, kw_only=True):
+    """What one cause cost in a session: how many requests lost something by it, and how much."""
+
+    cause: str
+    requests: int
+    lost: int
+    dollars: float | None
 
 
 class SessionCost(Struct, frozen=True, kw_only=True):
@@ -34,6 +54,14 @@ class SessionCost(Struct, frozen=True, kw_only=True):
     dollars: float
     uncached: float
     unknown: int
+
+    @property
+    def causes(self) -> tuple[CauseCost, ...]:
+        """Losses by cause, dearest first; a request that lost nothing belongs to none."""
+        losses = [request for request in self.requests if request.lost > 0]
+        names = dict.fromkeys(request.cause for request in losses)
+        found = [_by_cause(name, [request for request in losses if request.cause == name]) for name in names]
+        return tuple(sorted(found, key=lambda cause: cause.lost, reverse=True))
 
     @property
     def spread(self) -> float | None:
@@ -53,6 +81,16 @@ def session_cost(sends: Sequence[Send], said: Said = {}) -> SessionCost:  # noqa
     )
 
 
+def _by_cause(cause: str, requests: Sequence[RequestCost]) -> CauseCost:
+    dollars = [request.lost_dollars for request in requests if request.lost_dollars is not None]
+    return CauseCost(
+        cause=cause,
+        requests=len(requests),
+        lost=sum(request.lost for request in requests),
+        dollars=sum(dollars) if dollars else None,
+    )
+
+
 def _request(number: int, send: Send, said: Said) -> RequestCost:
     model = send.record.options.model
     price = priced(model, said)
@@ -66,7 +104,24 @@ def _request(number: int, send: Send, said: Said) -> RequestCost:
         dollars=None if usage is None or price is None else cost(usage, price),
         uncached=None if usage is None or price is None else cost(_without_cache(usage), price),
         forecast_read=send.record.forecast_read,
+        **_losses(send, price),
     )
+
+
+def _losses(send: Send, price: Price | None) -> dict[str, Any]:
+    ended = send.ended
+    if ended is None:
+        return {}
+    lost = max(ended.lost, 0)
+    prompt = send.usage.total_input if send.usage is not None else 0
+    dollars = rewrite_cost(lost, prompt, price, send.record.options.ttl)
+    return {
+        "verdict": ended.verdict,
+        "cause": ended.cause,
+        "lost": lost,
+        "lost_dollars": dollars if lost else None,
+        "said": ended.said,
+    }
 
 
 def _without_cache(usage: Usage) -> Usage:

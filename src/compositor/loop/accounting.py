@@ -5,6 +5,7 @@ Decides nothing the cache parts do not decide; it keeps their values together fr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -14,6 +15,7 @@ from compositor.config.price import Price
 from compositor.context.cache.attribution import Attribution, attribute
 from compositor.context.cache.book import SECONDS, CacheBook
 from compositor.context.cache.forecast import Forecast, plan_forecast
+from compositor.context.cache.lifetime import Use, pause_line
 from compositor.context.cache.positions import (
     Line,
     Position,
@@ -28,7 +30,8 @@ from compositor.context.finish import pinned_mark
 from compositor.context.prefix import Prefix
 from compositor.context.tokens import calibrate
 from compositor.context.transcript.journal import Send
-from compositor.types.request import Compiled
+from compositor.types.request import Compiled, Ttl
+from compositor.types.snapshot import PrefixEvent
 from compositor.types.usage import Usage
 
 DEFAULT_MINIMUM = 1024
@@ -46,10 +49,18 @@ class Tariff(Struct, frozen=True, kw_only=True):
         return DEFAULT_MINIMUM if self.minimum is None else self.minimum
 
 
-class Account(Struct, frozen=True, kw_only=True):
-    """A value; the functions below give the next one. `sent_at` and `previous` belong to the last answered request.
+class Paid(Struct, frozen=True):
+    """What the last answered request put into the cache: tokens, when (seconds since 1970), for how long."""
 
-    `history` holds the sends of a resumed session until the first request, which knows the names of what they wrote.
+    tokens: int
+    at: float
+    ttl: Ttl
+
+
+class Account(Struct, frozen=True, kw_only=True):
+    """A value; the functions below give the next one. `sent_at`, `previous`, `sent` and `paid` belong to the last answered request.
+
+    `uses` is the pattern of use so far, its newest part. `history` holds the sends of a resumed session until the first request, which knows the names of what they wrote.
     """
 
     tariff: Tariff
@@ -59,6 +70,43 @@ class Account(Struct, frozen=True, kw_only=True):
     scale: float = 1.0
     sent_at: float | None = None
     previous: Compiled | None = None
+    sent: Prefix | None = None
+    paid: Paid | None = None
+    uses: tuple[Use, ...] = ()
+
+
+LONGEST_PATTERN = 200
+"""Requests that a pattern of use looks back on."""
+
+
+def open_account(tariff: Tariff, history: tuple[Send, ...]) -> Account:
+    """The account of a session that begins or goes on."""
+    last = next((send for send in reversed(history) if send.settled and send.usage is not None), None)
+    paid = None
+    if last is not None and last.usage is not None:
+        tokens = last.usage.read + last.usage.written
+        paid = Paid(tokens, seconds(last.record.time), last.record.options.ttl)
+    return Account(tariff=tariff, history=history, paid=paid, uses=uses_of(history))
+
+
+def uses_of(sends: Sequence[Send]) -> tuple[Use, ...]:
+    """The pattern of use that a journal shows: answered requests with their pauses."""
+    found: list[Use] = []
+    before: float | None = None
+    for send in sends:
+        if send.settled and send.usage is not None:
+            now = seconds(send.record.time)
+            found.append(Use(None if before is None else now - before, send.usage.total_input))
+            before = now
+    return tuple(found[-LONGEST_PATTERN:])
+
+
+def expiry_note(account: Account, forecast: Forecast, compiled: Compiled, now: float) -> str | None:
+    """What is to be said before a request that comes after the lifetime of what was written, with the cheaper plan (R094)."""
+    if not compiled.options.caching or account.paid is None or now - account.paid.at < SECONDS[account.paid.ttl]:
+        return None
+    use = Use(now - account.paid.at, forecast.total)
+    return pause_line((*account.uses, use), account.paid.ttl, account.tariff.price)
 
 
 def forecast_request(account: Account, prefix: Prefix, compiled: Compiled, now: float) -> tuple[Account, Forecast]:
@@ -86,26 +134,36 @@ def forecast_request(account: Account, prefix: Prefix, compiled: Compiled, now: 
     return msgspec.structs.replace(account, tally=tally), forecast
 
 
+def new_events(sent: Prefix | None, now: Prefix) -> tuple[PrefixEvent, ...]:
+    """The prefix events that came behind what was sent last."""
+    known = 0 if sent is None or now.events[: len(sent.events)] != sent.events else len(sent.events)
+    return now.events[known:]
+
+
 class Sent(Struct, frozen=True):
-    """A request that went out at `at` (seconds since 1970), with what it should do."""
+    """A request that went out at `at` (seconds since 1970), with what it should do. One aside is no part of the conversation."""
 
     compiled: Compiled
     forecast: Forecast
     request_id: str
     at: float
+    is_aside: bool = False
 
 
-def settle_answer(account: Account, prefix: Prefix, sent: Sent, usage: Usage | None) -> tuple[Account, Attribution]:
-    """The account behind the answer to `sent`, and what became of the forecast."""
+def settle_answer(
+    account: Account, prefix: Prefix, sent: Sent, usage: Usage | None, said: str = ""
+) -> tuple[Account, Attribution]:
+    """The account behind the answer to `sent`, and what became of the forecast. `said` is the service's own verdict, where it gives one."""
     compiled, forecast, now = sent.compiled, sent.forecast, sent.at
     difference = first_difference(account.previous, compiled) if account.previous is not None else None
     verdict = attribute(
         forecast,
         usage,
         difference=difference,
-        events=prefix.events,
+        events=new_events(account.sent, prefix),
         idle=None if account.sent_at is None else now - account.sent_at,
         ttl_seconds=SECONDS[compiled.options.ttl],
+        said=said,
     )
     reported = usage.total_input if usage is not None else 0
     after = msgspec.structs.replace(
@@ -113,9 +171,19 @@ def settle_answer(account: Account, prefix: Prefix, sent: Sent, usage: Usage | N
         book=account.book.after(forecast.positions, forecast.expected, minimum=account.tariff.least, now=now),
         scale=calibrate(account.scale, forecast.total, reported),
         sent_at=now,
-        previous=compiled,
     )
-    return after, verdict
+    if sent.is_aside:
+        return after, verdict
+    total = reported or forecast.total
+    use = Use(None if account.paid is None else now - account.paid.at, total)
+    cached = forecast.read + forecast.written if usage is None else usage.read + usage.written
+    return msgspec.structs.replace(
+        after,
+        previous=compiled,
+        sent=prefix,
+        paid=Paid(cached, now, compiled.options.ttl),
+        uses=(*account.uses, use)[-LONGEST_PATTERN:],
+    ), verdict
 
 
 def _recall(account: Account, positions: tuple[Position, ...], compiled: Compiled) -> Account:

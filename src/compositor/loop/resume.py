@@ -126,17 +126,20 @@ def choose_head(planned: HeadParts, recorded: Recorded | None, *, replays: bool)
 
 
 def latched_options(options: RequestOptions, history: History) -> tuple[RequestOptions, tuple[Diagnostic, ...]]:
-    """Lifetime and betas as they were first sent (R265): a value that changed since then would cost the whole prefix."""
+    """Lifetime, betas and cache edits as they were first sent (R265, R275): a value that changed since then would cost the prefix."""
     sent = last_send(history.journal)
     if sent is None or sent.record.options.model != options.model:
         return options, ()
     recorded = sent.record.options
-    kept = [name for name in ("ttl", "betas") if getattr(options, name) != getattr(recorded, name)]
+    kept = [name for name in _LATCHED if getattr(options, name) != getattr(recorded, name)]
     notes = tuple(
         _info(f"{name} stays {getattr(recorded, name)!r} as it was sent; it would be {getattr(options, name)!r} now")
         for name in kept
     )
-    return msgspec.structs.replace(options, ttl=recorded.ttl, betas=recorded.betas), notes
+    return msgspec.structs.replace(options, **{name: getattr(recorded, name) for name in _LATCHED}), notes
+
+
+_LATCHED = ("ttl", "betas", "context_management")
 
 
 def model_switch(history: History, model: str) -> tuple[PrefixEvent, ...]:
@@ -170,11 +173,8 @@ def _readings(facts: Facts, journal: Journal, record: SendRecord, own: Mapping[s
         # If the refusal reached what was settled, that was rewritten then: a reminder or a plain system message since.
         void = {Lane.API_SYSTEM, Lane.TURN_SYSTEM} if Latch.SYSTEM_LANE in latches else {Lane.TURN_SYSTEM}
         readings.insert(0, {entry: lane for entry, lane in settled.items() if lane not in void})
-    refused = frozenset(record.refused_images)
-    return tuple(
-        msgspec.structs.replace(facts, lanes={**lanes, **own}, latches=latches, refused_images=refused)
-        for lanes in readings
-    )
+    gone = {"refused_images": frozenset(record.refused_images), "cleared": frozenset(record.cleared)}
+    return tuple(msgspec.structs.replace(facts, lanes={**lanes, **own}, latches=latches, **gone) for lanes in readings)
 
 
 def rebuild_prefix(empty: Prefix, history: History) -> Resumed:

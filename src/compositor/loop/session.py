@@ -18,6 +18,7 @@ from compositor.types.attachments import Attachment
 from compositor.types.blocks import ContentBlock, TextBlock, ToolResultBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, Origin, TranscriptEntry, UserEntry
 from compositor.types.journal import SendRecord, SentEntry
+from compositor.types.json import raw_json
 from compositor.types.provenance import Lane
 from compositor.types.request import Compiled, RequestOptions
 from compositor.types.tools import ToolOutcome
@@ -50,7 +51,19 @@ def record(conversation: Conversation, entries: Sequence[TranscriptEntry]) -> Co
 
 def compile_next(conversation: Conversation) -> Compiled:
     """The request that asks for the next answer. Raises `IllegalRequestError` when there is nothing legal to send."""
-    return finish(conversation.prefix, conversation.options)
+    options = conversation.options
+    if options.diagnostics is not None:
+        asked = raw_json({"previous_message_id": last_message_id(conversation.prefix)})
+        options = msgspec.structs.replace(options, diagnostics=asked)
+    return finish(conversation.prefix, options)
+
+
+def last_message_id(prefix: Prefix) -> str | None:
+    """The id of the newest answer: what the service compares the next request with (wire page 4.8)."""
+    for entry in reversed(prefix.tail.entries):
+        if isinstance(entry, AssistantEntry):
+            return entry.message_id
+    return None
 
 
 def prompt_entry(text: str, *, stamp: Stamp, parent: str | None, origin: Origin = Origin.HUMAN) -> UserEntry:
@@ -132,6 +145,7 @@ def send_record(
         events=prefix.events if not len(prefix.settled) else (),
         latches=tuple(sorted(prefix.facts.latches)),
         refused_images=tuple(sorted(prefix.facts.refused_images)),
+        cleared=tuple(sorted(prefix.facts.cleared)),
         forecast_read=None if forecast is None else forecast.read,
         forecast_written=None if forecast is None else forecast.written,
     )

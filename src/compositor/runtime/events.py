@@ -18,6 +18,7 @@ from compositor.context.compaction.loss import LossReport, Standing
 from compositor.context.wire.assemble import AssembledMessage
 from compositor.loop.attempt import RetryNotice
 from compositor.loop.effects import EndReason
+from compositor.loop.moves import Move
 from compositor.loop.remedies import Remedy
 from compositor.policy.audit import GateFinding
 from compositor.types.attachments import Attachment
@@ -57,6 +58,25 @@ class Mended(Struct, frozen=True):
     cause: str
     remedy: Remedy
     events: tuple[PrefixEvent, ...]
+
+
+class PrefixMoves(Struct, frozen=True):
+    """The next request gives up what was paid for, by an event: shown with its price before it is sent. `refused`: it is not sent."""
+
+    move: Move
+    refused: bool
+
+
+class PrefixKept(Struct, frozen=True):
+    """The prefix had changed and no event says why; the request is made of what was sent. `fault` is one sentence."""
+
+    fault: str
+
+
+class CacheExpired(Struct, frozen=True):
+    """What was written has expired before this request; `text` says what that costs and which plan would be cheaper."""
+
+    text: str
 
 
 class AnswerEnded(Struct, frozen=True):
@@ -143,6 +163,9 @@ class TurnResult(Struct, frozen=True, kw_only=True):
 
 AgentEvent: TypeAlias = (
     RequestStarted
+    | PrefixMoves
+    | PrefixKept
+    | CacheExpired
     | Streamed
     | Retrying
     | Mended

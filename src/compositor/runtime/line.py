@@ -10,14 +10,26 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
-from compositor.context.cache.attribution import Attribution
+from compositor.context.cache.attribution import Attribution, service_verdict
+from compositor.context.cache.book import SECONDS
 from compositor.context.prefix import Prefix
+from compositor.context.wire.assemble import AssembledMessage
 from compositor.loop import attempt as model
-from compositor.loop.accounting import Account, Sent, forecast_request, seconds, settle_answer
+from compositor.loop.accounting import (
+    Account,
+    Sent,
+    expiry_note,
+    forecast_request,
+    new_events,
+    seconds,
+    settle_answer,
+)
+from compositor.loop.cleaning import clean, plan_cleaning
+from compositor.loop.moves import Move, describe_fault, find_move, is_fault, restore_sent
 from compositor.loop.session import Conversation, compile_next, send_record
 from compositor.ports import Clock, Ids, ModelTransport, SessionStore
 from compositor.runtime.driver import ask_model
-from compositor.runtime.events import RequestStarted, Watcher
+from compositor.runtime.events import CacheExpired, PrefixKept, RequestStarted, Watcher
 from compositor.runtime.summaries import Asked, is_too_long
 from compositor.types.blocks import TextBlock
 from compositor.types.journal import OutcomeRecord, SendOutcome
@@ -49,6 +61,35 @@ class ModelLine:
         self.requests = 0
         self.usages = []
 
+    def keep_sent(self, conversation: Conversation) -> Conversation:
+        """The conversation with the prefix that was sent, where it moved and no event says why: a fault of this program (law 2)."""
+        sent = self.account.sent
+        if sent is None or not is_fault(sent, conversation.prefix):
+            return conversation
+        self._parts.watch(PrefixKept(describe_fault(sent, conversation.prefix)))
+        return msgspec.structs.replace(conversation, prefix=restore_sent(sent, conversation.prefix))
+
+    def clean_expired(self, conversation: Conversation, keep: int) -> Conversation:
+        """The conversation without old tool results, when nothing of it is in the cache any more (R278); else as it is."""
+        paid, now = self.account.paid, seconds(self._parts.clock.now())
+        if paid is None or now - paid.at < SECONDS[paid.ttl]:
+            return conversation
+        cleaning = plan_cleaning(self.account, conversation.prefix, now=now, keep=keep)
+        if not cleaning.allowed:
+            return conversation
+        cleaned = clean(conversation.prefix, cleaning)
+        self._parts.store.append(cleaned.events[len(conversation.prefix.events) :])
+        return msgspec.structs.replace(conversation, prefix=cleaned)
+
+    def find_move(self, conversation: Conversation) -> Move | None:
+        """What sending the conversation now would lose of what was paid for, by an event. Compiles only when there is a new one."""
+        if not new_events(self.account.sent, conversation.prefix):
+            return None
+        now = seconds(self._parts.clock.now())
+        compiled = compile_next(conversation)
+        self.account, forecast = forecast_request(self.account, conversation.prefix, compiled, now)
+        return find_move(self.account, conversation.prefix, forecast, now)
+
     def prepare(self, conversation: Conversation, *, is_aside: bool = False) -> Sent:
         """Compile, forecast and journal the next request; it is sent by `ask`. Raises what cannot be compiled.
 
@@ -67,7 +108,10 @@ class ModelLine:
         parts.store.put_head(compiled.head)
         parts.store.append([journal])
         parts.watch(RequestStarted(self.requests, compiled, forecast))
-        return Sent(compiled, forecast, request_id, seconds(time))
+        expired = expiry_note(self.account, forecast, compiled, seconds(time))
+        if expired is not None:
+            parts.watch(CacheExpired(expired))
+        return Sent(compiled, forecast, request_id, seconds(time), is_aside)
 
     async def ask(self, sent: Sent) -> model.Answered | model.Failed:
         """Send it until it is answered or given up."""
@@ -86,18 +130,30 @@ class ModelLine:
             failure = answer.failure
             self.journal(sent, SendOutcome.REFUSED if failure.reply else SendOutcome.LOST, detail=failure.message)
             return Asked(problem=str(failure.error()), too_long=is_too_long(failure))
-        self.settle(conversation.prefix, sent, answer.message.usage)
+        self.settle(conversation.prefix, sent, answer.message)
         return Asked(text="".join(block.text for block in answer.message.content if isinstance(block, TextBlock)))
 
-    def settle(self, prefix: Prefix, sent: Sent, usage: Usage) -> Attribution:
+    def settle(self, prefix: Prefix, sent: Sent, message: AssembledMessage) -> Attribution:
         """Take in an answer: journal, account, usage; gives what became of the forecast."""
-        self.journal(sent, SendOutcome.ANSWERED, usage)
-        self.usages.append(usage)
-        self.account, cache = settle_answer(self.account, prefix, sent, usage)
+        self.usages.append(message.usage)
+        said = service_verdict(message.diagnostics)
+        self.account, cache = settle_answer(self.account, prefix, sent, message.usage, said)
+        self.journal(sent, SendOutcome.ANSWERED, message.usage, cache=cache)
         return cache
 
-    def journal(self, sent: Sent, outcome: SendOutcome, usage: Usage | None = None, detail: str = "") -> None:
+    def journal(
+        self,
+        sent: Sent,
+        outcome: SendOutcome,
+        usage: Usage | None = None,
+        detail: str = "",
+        cache: Attribution | None = None,
+    ) -> None:
         """Record how a request ended."""
         time = self._parts.clock.now()
         ended = OutcomeRecord(request_id=sent.request_id, time=time, outcome=outcome, usage=usage, detail=detail)
+        if cache is not None:
+            ended = msgspec.structs.replace(
+                ended, verdict=cache.verdict.value, cause=cache.cause, lost=cache.lost, said=cache.said
+            )
         self._parts.store.append([ended])

@@ -34,7 +34,7 @@ class SentEntry(Struct, frozen=True, omit_defaults=True):
 
 
 class SendRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One request. `latches` and `refused_images` are what the service had refused before (`snapshot.Facts`). `leaf` is the newest entry it held; `view_digest` the digest of its prefix view; `size` in bytes.
+    """One request. `latches` and `refused_images` are what the service had refused before, `cleared` what was cleaned out (`snapshot.Facts`). `leaf` is the newest entry it held; `view_digest` the digest of its prefix view; `size` in bytes.
 
     No digest of the whole body is kept: it would cost a pass over all that is settled on every turn, and head, view, markers and
     options give the body again.
@@ -53,15 +53,24 @@ class SendRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     events: tuple[PrefixEvent, ...] = ()
     latches: tuple[Latch, ...] = ()
     refused_images: tuple[str, ...] = ()
+    cleared: tuple[str, ...] = ()
     forecast_read: int | None = None
     forecast_written: int | None = None
 
 
 class OutcomeRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a request ended. `detail` is one sentence for anything but an answer."""
+    """How a request ended. `detail` is one sentence for anything but an answer.
+
+    `verdict` says what became of the forecast, `cause` why, `lost` how many tokens were not read that should have been; `said` is the service's own
+    verdict.
+    """
 
     request_id: str
     time: str
     outcome: SendOutcome
     usage: Usage | None = None
     detail: str = ""
+    verdict: str = ""
+    cause: str = ""
+    lost: int = 0
+    said: str = ""

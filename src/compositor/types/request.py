@@ -111,6 +111,7 @@ class RequestOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     output_config: Raw | None = None
     speed: str | None = None
     stop_sequences: tuple[str, ...] | None = None
+    diagnostics: Raw | None = None
     betas: tuple[str, ...] = ()
     api_version: str = "2026-10-21"
     caching: bool = True

@@ -52,7 +52,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     only while the digest of what stands before it is equal (R423). `system_role` tells whether `role: system` is legal inside
     messages on this model and platform (L30), `turn_scoped` whether such a message may be cleared at the next user message (L38).
     `lanes` holds the lane of every entry that was sent and answered: it is frozen (R222). `latches` is what was refused for
-    good, `refused_images` the sha256 hex of the sources of images that the service refused (F06).
+    good, `refused_images` the sha256 hex of the sources of images that the service refused (F06), `cleared` the
+    calls whose results were cleaned out (R278).
     """
 
     model: str
@@ -63,6 +64,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     lanes: Mapping[str, Lane] = {}
     latches: frozenset[Latch] = frozenset()
     refused_images: frozenset[str] = frozenset()
+    cleared: frozenset[str] = frozenset()
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):

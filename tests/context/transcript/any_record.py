@@ -118,6 +118,7 @@ options = st.builds(
     output_config=optional_raws,
     speed=st.none() | names,
     stop_sequences=st.none() | st.lists(texts, max_size=2).map(tuple),
+    diagnostics=optional_raws,
     betas=st.lists(names, max_size=2).map(tuple),
     api_version=names,
     caching=st.booleans(),
@@ -148,6 +149,7 @@ sends = st.builds(
     events=st.lists(events, max_size=2).map(tuple),
     latches=st.lists(st.sampled_from(Latch), max_size=2).map(tuple),
     refused_images=st.lists(names, max_size=2).map(tuple),
+    cleared=st.lists(names, max_size=2).map(tuple),
     forecast_read=st.none() | counts,
     forecast_written=st.none() | counts,
 )
@@ -158,6 +160,10 @@ outcomes = st.builds(
     outcome=st.sampled_from(SendOutcome),
     usage=st.none() | usages,
     detail=texts,
+    verdict=texts,
+    cause=texts,
+    lost=counts,
+    said=texts,
 )
 headers = st.builds(
     SessionHeader,

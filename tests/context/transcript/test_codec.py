@@ -32,11 +32,11 @@ from tests.context.transcript.any_record import raws, records
 def test_the_strategies_fill_every_field() -> None:
     """A field added to a record must be added to its shape: the property below shows it only if the field is varied."""
     covered = {
-        SendRecord: 15,
-        RequestOptions: 17,
+        SendRecord: 16,
+        RequestOptions: 18,
         MarkerPlan: 5,
         SentEntry: 2,
-        OutcomeRecord: 5,
+        OutcomeRecord: 9,
         PrefixEvent: 3,
         UserEntry: 7,
         AssistantEntry: 10,

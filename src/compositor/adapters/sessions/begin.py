@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from compositor.adapters.ids import UuidSource
 from compositor.adapters.modified import modified_times
+from compositor.config.cache_choices import edits_body
 from compositor.config.contract import RunContract
-from compositor.config.options import TURN_SCOPE_BETA, request_facts, request_options
+from compositor.config.options import TURN_SCOPE_BETA, RequestWishes, request_facts, request_options
 from compositor.context.freshness.read_state import changed_notes, seen_files
 from compositor.context.messages.legality import WireContext
 from compositor.context.prefix import empty_prefix
@@ -57,7 +58,8 @@ def begin_session(
 ) -> Begun:
     """A new conversation, or that of `history` with its recorded head and what is new behind it."""
     planned = plan_head(contract, around)
-    options = request_options(contract)
+    edits = edits_body(contract.settings.compositor.cache.edits)
+    options = request_options(contract, RequestWishes(context_management=edits))
     if history is None:
         head = choose_head(planned, None, replays=True).head
         prefix = empty_prefix(head, _facts(contract, options), _wire(contract, options))

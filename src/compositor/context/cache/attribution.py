@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import enum
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
 from compositor.types.difference import Difference
+from compositor.types.json import decode_json
 from compositor.types.snapshot import PrefixEvent
 from compositor.types.usage import Usage
 
@@ -34,11 +36,27 @@ class Verdict(enum.StrEnum):
 
 
 class Attribution(Struct, frozen=True, kw_only=True):
-    """The verdict with its evidence. `lost` counts tokens that should have been read and were not."""
+    """The verdict with its evidence. `lost` counts tokens that should have been read and were not.
+
+    `said` is what the service itself says (wire page 4.8), empty where it says nothing.
+    """
 
     verdict: Verdict
     cause: str
     lost: int = 0
+    said: str = ""
+
+
+def service_verdict(diagnostics: Raw | None) -> str:
+    """The `diagnostics` of an answer in words (wire page 4.8); empty for none, and while the comparison is pending."""
+    if diagnostics is None:
+        return ""
+    reason = decode_json(bytes(diagnostics)).get("cache_miss_reason")
+    if not isinstance(reason, dict):
+        return ""
+    missed = reason.get("cache_missed_input_tokens")
+    kind = str(reason.get("type") or "unknown").replace("_", " ")
+    return f"{kind}, {missed:,} tokens" if isinstance(missed, int) else kind
 
 
 def attribute(
@@ -49,8 +67,22 @@ def attribute(
     events: tuple[PrefixEvent, ...] = (),
     idle: float | None = None,
     ttl_seconds: float = 300.0,
+    said: str = "",
 ) -> Attribution:
     """Compare. `difference` is the first change against the previous request (`None`: this one only appends), `idle` the seconds since it."""
+    found = _verdict(forecast, usage, difference=difference, events=events, idle=idle, ttl_seconds=ttl_seconds)
+    return msgspec.structs.replace(found, said=said)
+
+
+def _verdict(
+    forecast: Forecast,
+    usage: Usage | None,
+    *,
+    difference: Difference | None,
+    events: tuple[PrefixEvent, ...],
+    idle: float | None,
+    ttl_seconds: float,
+) -> Attribution:
     if usage is None or (usage.cache_read_input_tokens is None and usage.cache_creation_input_tokens is None):
         return Attribution(verdict=Verdict.NOT_REPORTED, cause="the service reported no cache figures")
     lost = forecast.read - usage.read

@@ -28,6 +28,7 @@ from compositor.types.entries import AssistantEntry
 from compositor.types.messages import Part, Role
 from compositor.types.provenance import Attribution, Lane, Lifetime, Source
 
+from .cleared import without_cleared
 from .drafts import Draft, Notes, RoundContext, is_unfinished
 from .legality.schemas import BLOCKS
 from .refused_images import without_refused
@@ -42,13 +43,14 @@ _SNAPSHOT_DATE = re.compile(r"-\d{8}\Z")
 def clean_blocks(context: RoundContext, drafts: Sequence[Draft], notes: Notes) -> Sequence[Draft]:
     """Take out blocks that their role or the wire cannot hold, and clean the content of results."""
     cleaned: list[Draft] = []
-    refused = context.facts.refused_images
+    refused, cleared = context.facts.refused_images, context.facts.cleared
     for draft in drafts:
         if is_unfinished(draft):
             cleaned.append(draft)
             continue
         without_thinking = _thinking_refusal(context, draft)
         shown = [without_refused(part, refused, notes) for part in draft.parts] if refused else draft.parts
+        shown = [without_cleared(part, cleared, notes) for part in shown] if cleared else shown
         parts = tuple(
             kept
             for part in shown

@@ -61,7 +61,7 @@ def render(before: Before, entries: Sequence[TranscriptEntry]) -> Rendered:
         used_ids=before.used_ids,
         view_digest=lambda: view.digest,
     )
-    messages = plain_round(context, entries)
+    messages = None if before.facts.cleared else plain_round(context, entries)
     if messages is None:
         messages = render_round(context, entries, notes)
     after, violations = check_messages(before.legality, messages, before.wire)

@@ -328,7 +328,7 @@ def _present(raw: Raw) -> Raw | None:
     return None if bytes(raw) == bytes(shapes.ABSENT) else owned(raw)
 
 
-_RAW_OPTIONS = ("thinking", "tool_choice", "metadata", "context_management", "output_config")
+_RAW_OPTIONS = ("thinking", "tool_choice", "metadata", "context_management", "output_config", "diagnostics")
 _ORIGINS = frozenset(origin.value for origin in Origin)
 _FIELDS = {shape: frozenset((*shape.__struct_fields__, "type")) for shape in get_args(shapes.Line)}
 _encode = msgspec.json.Encoder().encode

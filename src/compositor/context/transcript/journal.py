@@ -18,12 +18,13 @@ from compositor.types.usage import Usage, add_usage
 
 
 class Send(Struct, frozen=True, kw_only=True):
-    """One request and how it ended. `usage` is `None` while nothing was reported."""
+    """One request and how it ended. `usage` is `None` while nothing was reported; `ended` is the record of its end, if there is one."""
 
     record: SendRecord
     outcome: SendOutcome = SendOutcome.PENDING
     usage: Usage | None = None
     detail: str = ""
+    ended: OutcomeRecord | None = None
 
     @property
     def settled(self) -> bool:
@@ -117,7 +118,7 @@ def replay_facts(journal: Journal) -> Replay:
 def _joined(send: SendRecord, outcome: OutcomeRecord | None) -> Send:
     if outcome is None:
         return Send(record=send)
-    return Send(record=send, outcome=outcome.outcome, usage=outcome.usage, detail=outcome.detail)
+    return Send(record=send, outcome=outcome.outcome, usage=outcome.usage, detail=outcome.detail, ended=outcome)
 
 
 def _without_repeats(events: Iterable[PrefixEvent]) -> tuple[PrefixEvent, ...]:

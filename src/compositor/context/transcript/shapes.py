@@ -132,6 +132,7 @@ class OptionsShape(Struct, frozen=True, kw_only=True, omit_defaults=True):
     output_config: Raw = ABSENT
     speed: str | None = None
     stop_sequences: tuple[str, ...] | None = None
+    diagnostics: Raw = ABSENT
     betas: tuple[str, ...] = ()
     caching: bool = True
     ttl: Ttl = Ttl.SHORT
@@ -159,6 +160,7 @@ class SendLine(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="send"
     events: tuple[EventShape, ...] = ()
     latches: tuple[Latch, ...] = ()
     refused_images: tuple[str, ...] = ()
+    cleared: tuple[str, ...] = ()
     forecast_read: int | None = None
     forecast_written: int | None = None
 
@@ -169,6 +171,10 @@ class OutcomeLine(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="ou
     outcome: SendOutcome
     usage: Usage | None = None
     detail: str = ""
+    verdict: str = ""
+    cause: str = ""
+    lost: int = 0
+    said: str = ""
 
 
 class EventLine(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="event"):

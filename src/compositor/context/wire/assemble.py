@@ -37,7 +37,7 @@ from .assemble_block import CutCall, JsonFields, PartialBlock, finish_block, jso
 class AssembledMessage(Struct, frozen=True, kw_only=True):
     """What arrived. `stop_reason` is `None` while the message has not ended (no `message_stop`).
 
-    `stop_details` is the service's raw object (a refusal's category). `notes` say what was left out, one sentence each.
+    `stop_details` is the service's raw object (a refusal's category), `diagnostics` its raw word on its cache (wire page 4.8). `notes` say what was left out, one sentence each.
     """
 
     id: str
@@ -46,6 +46,7 @@ class AssembledMessage(Struct, frozen=True, kw_only=True):
     stop_reason: str | None
     usage: Usage
     stop_details: Raw | None = None
+    diagnostics: Raw | None = None
     cut: tuple[CutCall, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -72,6 +73,7 @@ class PartialMessage(Struct, frozen=True):
     open: tuple[PartialBlock, ...] = ()
     delta: JsonFields = {}
     usage: JsonFields = {}
+    diagnostics: Raw | None = None
     notes: tuple[str, ...] = ()
 
     def add(self, event: StreamEvent) -> PartialMessage:
@@ -117,6 +119,7 @@ class PartialMessage(Struct, frozen=True):
             stop_reason=(stop_reason or "end_turn") if self.ended else None,
             usage=_decode_usage(self.usage),
             stop_details=present(self.delta.get("stop_details")),
+            diagnostics=self.diagnostics,
             cut=tuple(cut),
             notes=tuple(notes),
         )
@@ -155,6 +158,7 @@ def _started(message: PartialMessage, event: MessageStart) -> PartialMessage:
         model=text_of(fields.get("model")) or event.model,
         started=True,
         usage=_merged({}, fields.get("usage")),
+        diagnostics=present(fields.get("diagnostics")),
         notes=message.notes + notes,
     )
 
