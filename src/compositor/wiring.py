@@ -210,7 +210,7 @@ def build_agent(
     tools = _tools(opened, services, offering, interviewer)
     tools.box.files.seed(file_views(around.memory))
     guard = _guard(opened, store, tools, asker=asker, watch=watch)
-    ids = UuidSource()
+    ids, cache = UuidSource(), opened.contract.settings.compositor.cache
     line = LineParts(
         transport=transport,
         store=store,
@@ -219,6 +219,8 @@ def build_agent(
         watch=watch,
         chance=random.random,
         profile=opened.contract.profile.id,
+        gate=PrefixGate(PrefixPolicy(cache.prefix), interviewer),
+        keep_results=cache.kept_when_expired,
     )
     parts = Parts(
         line=ModelLine(line, opened.account),
@@ -227,8 +229,6 @@ def build_agent(
         ids=ids,
         workshop=guard.workshop,
         hooks=guard.hooks,
-        prefix_gate=PrefixGate(PrefixPolicy(opened.contract.settings.compositor.cache.prefix), interviewer),
-        keep_results=opened.contract.settings.compositor.cache.kept_when_expired,
         compacting=Compacting(_compactor(opened, store.path, tools, watch), watch, guard.hooks),
         closing=(guard.close,),
         watch=watch,

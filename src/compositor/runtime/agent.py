@@ -45,11 +45,10 @@ from compositor.runtime.collect import collect_notes, reached_paths
 from compositor.runtime.compacting import Compacting
 from compositor.runtime.compaction import Compaction, Wish
 from compositor.runtime.driver import BatchRun, Workshop
-from compositor.runtime.events import AnswerEnded, Compacted, Mended, NotesCollected, PrefixMoves, TurnResult, Watcher
+from compositor.runtime.events import AnswerEnded, Compacted, Mended, NotesCollected, TurnResult, Watcher
 from compositor.runtime.hooks import Hooks
 from compositor.runtime.line import ModelLine
 from compositor.runtime.offering import Offering
-from compositor.runtime.prefix_gate import PrefixGate
 from compositor.runtime.summaries import is_too_long
 from compositor.types.attachments import Attachment, QueuedInput
 from compositor.types.blocks import TextBlock
@@ -60,10 +59,7 @@ from compositor.types.tools import OutcomeKind, ToolCall
 
 
 class Parts(Struct, frozen=True, kw_only=True):
-    """What an agent is put together from; `wiring.build_agent` is the one place that does it.
-
-    `keep_results`: once the cache has expired, all but so many of the newest tool results are cleaned out; `None` keeps them all.
-    """
+    """What an agent is put together from; `wiring.build_agent` is the one place that does it."""
 
     line: ModelLine
     store: SessionStore
@@ -74,8 +70,6 @@ class Parts(Struct, frozen=True, kw_only=True):
     collector: Collector | None = None
     offering: Offering | None = None
     hooks: Hooks | None = None
-    prefix_gate: PrefixGate | None = None
-    keep_results: int | None = None
     compacting: Compacting | None = None
     closing: tuple[Callable[[], None], ...] = ()
     max_requests: int | None = None
@@ -194,11 +188,9 @@ class Agent:
         await self._take_in_tools()
         await self._compact(Wish(trigger=Trigger.AUTO))
         tried: set[type] = set()
-        self._conversation = self._line.keep_sent(self._conversation)
-        if self._parts.keep_results is not None:
-            self._conversation = self._line.clean_expired(self._conversation, self._parts.keep_results)
+        self._conversation = self._line.mind_prefix(self._conversation)
         while True:
-            refused = await self._refused_move()
+            refused = await self._line.refuses(self._conversation)
             if refused is not None:
                 return turn.Failed(EndReason.CACHE_REFUSED, refused)
             answer, sent = await self._send()
@@ -209,15 +201,6 @@ class Agent:
             tried.add(type(answer.remedy))
             if not self._mend(answer.failure.message, answer.remedy, sent):
                 return self._after(answer, sent)
-
-    async def _refused_move(self) -> str | None:
-        """Why the request is not sent: it gives up a prefix that was paid for, and the settings or a person say no."""
-        move = self._line.find_move(self._conversation)
-        if move is None:
-            return None
-        refused = await self._parts.prefix_gate.refuses(move) if self._parts.prefix_gate is not None else None
-        self._parts.watch(PrefixMoves(move, refused is not None))
-        return refused
 
     async def _take_in_tools(self) -> None:
         """Tools that came, went or came back since the last request."""

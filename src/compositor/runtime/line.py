@@ -25,11 +25,12 @@ from compositor.loop.accounting import (
     settle_answer,
 )
 from compositor.loop.cleaning import clean, plan_cleaning
-from compositor.loop.moves import Move, describe_fault, find_move, is_fault, restore_sent
+from compositor.loop.moves import describe_fault, find_move, is_fault, restore_sent
 from compositor.loop.session import Conversation, compile_next, send_record
 from compositor.ports import Clock, Ids, ModelTransport, SessionStore
 from compositor.runtime.driver import ask_model
-from compositor.runtime.events import CacheExpired, PrefixKept, RequestStarted, Watcher
+from compositor.runtime.events import CacheExpired, PrefixKept, PrefixMoves, RequestStarted, Watcher
+from compositor.runtime.prefix_gate import PrefixGate
 from compositor.runtime.summaries import Asked, is_too_long
 from compositor.types.blocks import TextBlock
 from compositor.types.journal import OutcomeRecord, SendOutcome
@@ -37,7 +38,11 @@ from compositor.types.usage import Usage
 
 
 class LineParts(Struct, frozen=True, kw_only=True):
-    """What a line is made of. `chance` gives numbers in [0, 1), `profile` names the model's profile in the journal."""
+    """What a line is made of. `chance` gives numbers in [0, 1), `profile` names the model's profile in the journal.
+
+    `gate` stands before a prefix that was paid for. `keep_results`: once the cache has expired, all but so many of the newest tool results are
+    cleaned out; `None` keeps them all.
+    """
 
     transport: ModelTransport
     store: SessionStore
@@ -46,6 +51,8 @@ class LineParts(Struct, frozen=True, kw_only=True):
     watch: Watcher
     chance: Callable[[], float]
     profile: str
+    gate: PrefixGate | None = None
+    keep_results: int | None = None
 
 
 class ModelLine:
@@ -61,18 +68,37 @@ class ModelLine:
         self.requests = 0
         self.usages = []
 
-    def keep_sent(self, conversation: Conversation) -> Conversation:
-        """The conversation with the prefix that was sent, where it moved and no event says why: a fault of this program (law 2)."""
+    def mind_prefix(self, conversation: Conversation) -> Conversation:
+        """The conversation with the prefix that was sent where a fault moved it, and without old results once the cache has expired."""
+        return self._without_expired(self._as_sent(conversation))
+
+    async def refuses(self, conversation: Conversation) -> str | None:
+        """Why the next request is not sent: an event gives up what was paid for, and the settings or a person say no.
+
+        Compiles only when there is a new event.
+        """
+        if not new_events(self.account.sent, conversation.prefix):
+            return None
+        now = seconds(self._parts.clock.now())
+        compiled = compile_next(conversation)
+        self.account, forecast = forecast_request(self.account, conversation.prefix, compiled, now)
+        move = find_move(self.account, conversation.prefix, forecast, now)
+        if move is None:
+            return None
+        refused = await self._parts.gate.refuses(move) if self._parts.gate is not None else None
+        self._parts.watch(PrefixMoves(move, refused is not None))
+        return refused
+
+    def _as_sent(self, conversation: Conversation) -> Conversation:
         sent = self.account.sent
         if sent is None or not is_fault(sent, conversation.prefix):
             return conversation
         self._parts.watch(PrefixKept(describe_fault(sent, conversation.prefix)))
         return msgspec.structs.replace(conversation, prefix=restore_sent(sent, conversation.prefix))
 
-    def clean_expired(self, conversation: Conversation, keep: int) -> Conversation:
-        """The conversation without old tool results, when nothing of it is in the cache any more (R278); else as it is."""
-        paid, now = self.account.paid, seconds(self._parts.clock.now())
-        if paid is None or now - paid.at < SECONDS[paid.ttl]:
+    def _without_expired(self, conversation: Conversation) -> Conversation:
+        paid, keep, now = self.account.paid, self._parts.keep_results, seconds(self._parts.clock.now())
+        if paid is None or keep is None or now - paid.at < SECONDS[paid.ttl]:
             return conversation
         cleaning = plan_cleaning(self.account, conversation.prefix, now=now, keep=keep)
         if not cleaning.allowed:
@@ -80,15 +106,6 @@ class ModelLine:
         cleaned = clean(conversation.prefix, cleaning)
         self._parts.store.append(cleaned.events[len(conversation.prefix.events) :])
         return msgspec.structs.replace(conversation, prefix=cleaned)
-
-    def find_move(self, conversation: Conversation) -> Move | None:
-        """What sending the conversation now would lose of what was paid for, by an event. Compiles only when there is a new one."""
-        if not new_events(self.account.sent, conversation.prefix):
-            return None
-        now = seconds(self._parts.clock.now())
-        compiled = compile_next(conversation)
-        self.account, forecast = forecast_request(self.account, conversation.prefix, compiled, now)
-        return find_move(self.account, conversation.prefix, forecast, now)
 
     def prepare(self, conversation: Conversation, *, is_aside: bool = False) -> Sent:
         """Compile, forecast and journal the next request; it is sent by `ask`. Raises what cannot be compiled.
