@@ -27,27 +27,37 @@ _SESSION = re.compile(r"(?P<id>[0-9a-f]{8}[0-9a-f-]*)(?::(?P<number>\d+))?\Z")
 @click.option(
     "--transcript", metavar="FILE", type=click.Path(dir_okay=False), help="The next request of this transcript."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: rows in wire order, omissions, markers.")
-def command(*, as_json: bool, **values: Any) -> None:
+@click.option("--changes", is_flag=True, help="What planned changes would cost now: another model, a server, clear.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: rows in wire order, omissions, markers, cache.")
+def command(*, as_json: bool, changes: bool, **values: Any) -> None:
     """Explain the request of PROMPT, or a request that was sent: SESSION[:REQUEST] (the last one without a number)."""
+    from compositor.cli.cache_report import Outlook, sent_fields, sent_lines
     from compositor.cli.inputs import preview
-    from compositor.cli.recorded import recorded_request
+    from compositor.cli.recorded import recorded_request, recorded_send
+    from compositor.errors import UsageError
 
     match = _SESSION.match(values.get("prompt") or "")
     if match is not None:
+        if changes:
+            raise UsageError("what was sent cannot be changed", hint="Give --resume ID for the next request")
         number = int(match["number"]) if match["number"] else None
         title, base, compiled, diagnostics = recorded_request(match["id"], number, values)
+        send = recorded_send(match["id"], number, values)
+        cache: dict[str, Any] = sent_fields(send)
+        lines = tuple(sent_lines(send))
     else:
         found = preview(values)
+        outlook = Outlook(found.opened, found.compiled, found.prefix)
+        cache, lines = outlook.fields(with_changes=changes), tuple(outlook.lines(with_changes=changes))
         title = f"Request for {found.opened.contract.model}; nothing was sent."
         base, compiled, diagnostics = found.opened.around.cwd, found.compiled, found.diagnostics
     if as_json:
-        click.echo(_json(compiled, diagnostics))
+        click.echo(_json(compiled, diagnostics, cache))
         return
-    _print(title, base, compiled, diagnostics)
+    _print(title, base, compiled, diagnostics, lines)
 
 
-def _json(compiled: Any, diagnostics: Any) -> str:
+def _json(compiled: Any, diagnostics: Any, cache: Any) -> str:
     import msgspec
 
     from compositor.cli.inputs import diagnostics_json
@@ -56,6 +66,7 @@ def _json(compiled: Any, diagnostics: Any) -> str:
     result = {
         "rows": [msgspec.to_builtins(row) for row in source_rows(compiled)],
         "markers": markers_json(compiled),
+        "cache": cache,
         "tokens": tokens_json(compiled),
         "omissions": msgspec.to_builtins(compiled.omissions),
         "diagnostics": diagnostics_json(diagnostics),
@@ -63,7 +74,7 @@ def _json(compiled: Any, diagnostics: Any) -> str:
     return msgspec.json.encode(result).decode()
 
 
-def _print(title: str, base: str, compiled: Any, diagnostics: Any) -> None:
+def _print(title: str, base: str, compiled: Any, diagnostics: Any, cache: tuple[str, ...]) -> None:
     from compositor.cli.report import (
         cached_line,
         diagnostic_lines,
@@ -84,6 +95,7 @@ def _print(title: str, base: str, compiled: Any, diagnostics: Any) -> None:
         "",
         *region_lines(compiled),
         *textwrap.wrap(cached_line(compiled, rows), width, subsequent_indent="  "),
+        *(f"  {line}".rstrip() for line in cache),
         "",
         *table_lines(rows, width, size=compiled.size, base=base),
         "",

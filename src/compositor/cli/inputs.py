@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from compositor.cli.options import checked_text, flags_from, project_folder
+from compositor.context.prefix import Prefix
 from compositor.errors import UsageError
 from compositor.loop.session import Conversation, Stamp, compile_next, prompt_entry, record
 from compositor.types.diagnostics import Diagnostic, Severity
@@ -32,6 +33,7 @@ class Preview(Struct, frozen=True, kw_only=True):
     """A request as it would be sent, and everything that was worth a remark on the way."""
 
     opened: Opened
+    prefix: Prefix
     compiled: Compiled
     diagnostics: tuple[Diagnostic, ...]
 
@@ -76,7 +78,9 @@ def preview(values: Mapping[str, Any]) -> Preview:
     prompt = read_prompt(values.get("prompt"), from_pipe=False)
     conversation, notes = with_prompt(opened.conversation, prompt)
     compiled = compile_next(conversation)
-    return Preview(opened=opened, compiled=compiled, diagnostics=(*opened.diagnostics, *notes))
+    return Preview(
+        opened=opened, prefix=conversation.prefix, compiled=compiled, diagnostics=(*opened.diagnostics, *notes)
+    )
 
 
 def with_prompt(conversation: Conversation, prompt: str | None) -> tuple[Conversation, tuple[Diagnostic, ...]]:

@@ -18,6 +18,7 @@ from compositor.config.profile import find_profile
 from compositor.context.compile import compile_request
 from compositor.context.head import compile_head
 from compositor.context.transcript.graph import Path, active_path
+from compositor.context.transcript.journal import Send
 from compositor.context.transcript.load import Transcript
 from compositor.errors import TranscriptError
 from compositor.loop.offering import with_recorded_tools
@@ -29,6 +30,12 @@ from compositor.types.request import Compiled
 from compositor.types.snapshot import Facts, Snapshot
 
 
+def recorded_send(session: str, number: int | None, values: Mapping[str, Any]) -> Send:
+    """The journal's record of request `number` (from 1) of a stored session; of the last one without a number."""
+    path = find_session(find_home(os.environ), session, cwd=project_folder(values.get("project")))
+    return _numbered(read_transcript(path), number, str(path))[1]
+
+
 def recorded_request(
     session: str, number: int | None, values: Mapping[str, Any]
 ) -> tuple[str, str, Compiled, tuple[Diagnostic, ...]]:
@@ -37,15 +44,20 @@ def recorded_request(
     path = find_session(home, session, cwd=project_folder(values.get("project")))
     transcript = read_transcript(path)
     sends = transcript.journal.sends
-    wanted = len(sends) if number is None else number
-    if not 1 <= wanted <= len(sends):
-        raise TranscriptError(f"the session holds {len(sends)} requests, not a request {wanted}", where=str(path))
-    sent = sends[wanted - 1]
+    wanted, sent = _numbered(transcript, number, str(path))
     compiled = rebuild(transcript, sent.record, HeadStore(home))
     outcome = sent.outcome.value
     title = f"Request {wanted} of {len(sends)} in session {path.stem}, {sent.record.time}: {outcome}."
     project = transcript.header.cwd if transcript.header is not None else ""
     return title, project, compiled, (*transcript.diagnostics, comparison(compiled, sent.record))
+
+
+def _numbered(transcript: Transcript, number: int | None, where: str) -> tuple[int, Send]:
+    sends = transcript.journal.sends
+    wanted = len(sends) if number is None else number
+    if not 1 <= wanted <= len(sends):
+        raise TranscriptError(f"the session holds {len(sends)} requests, not a request {wanted}", where=where)
+    return wanted, sends[wanted - 1]
 
 
 def rebuild(transcript: Transcript, record: SendRecord, heads: HeadStore) -> Compiled:
