@@ -17,7 +17,7 @@ from .positions import Position
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """A change that a person may plan. `keeps` names what stays readable: nothing, `tools`, `system`, `context` or `all`."""
+    """A change that a person may plan. `keeps` names what stays readable: nothing, `tools`, `static` (the first system block), `system`, `context` or `all`."""
 
     name: str
     keeps: str
@@ -29,7 +29,7 @@ CHANGES: tuple[Change, ...] = (
     Change(name="a server's tools in the list", keeps="", note="tools stand in front of everything"),
     Change(name="a server's tools behind tool search", keeps="all", note="deferred tools stand outside the prefix"),
     Change(name="a memory file edited", keeps="all", note="the change is told at the tail; the recorded head stays"),
-    Change(name="a new head (resumeHead: rebuild)", keeps="tools", note="system prompt and user context are new"),
+    Change(name="a new head (resumeHead: rebuild)", keeps="static", note="only the static system block stays"),
     Change(name="another speed", keeps="tools", note="system and messages are rendered anew"),
     Change(name="another effort, thinking or tool choice", keeps="system", note="messages are rendered anew"),
     Change(name="a first image", keeps="system", note="messages are rendered anew once there is an image"),
@@ -78,6 +78,7 @@ def _kept(region: str, positions: Sequence[Position]) -> int:
 
 _UP_TO: dict[str, tuple[str, ...]] = {
     "tools": ("tools",),
+    "static": ("tools", "system[0]"),
     "system": ("tools", "system"),
     "context": ("tools", "system", "messages[0]"),
 }
