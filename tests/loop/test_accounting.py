@@ -90,9 +90,10 @@ def test_what_was_lost_or_had_another_head_or_effort_is_not_remembered() -> None
     other = msgspec.structs.replace(sound, record=msgspec.structs.replace(sound.record, head_digest="0" * 64))
     effort = msgspec.structs.replace(OPTIONS, output_config=raw_json({"effort": "low"}))
     cheaper = msgspec.structs.replace(sound, record=msgspec.structs.replace(sound.record, options=effort))
-    for send in (lost, other, cheaper):
+    for send, read in ((lost, None), (other, None), (cheaper, "system[1]"), (sound, "messages[1]")):
         account = Account(tariff=TARIFF, history=(send,))
-        assert forecast_request(account, onward, finish(onward, OPTIONS), START + 1)[1].read == 0
+        # Tools and system outlive another effort, messages do not (wire page 4.7).
+        assert forecast_request(account, onward, finish(onward, OPTIONS), START + 1)[1].reads_to == read
 
 
 def test_the_scale_follows_what_was_reported() -> None:

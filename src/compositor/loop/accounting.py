@@ -30,7 +30,8 @@ from compositor.context.finish import pinned_mark
 from compositor.context.prefix import Prefix
 from compositor.context.tokens import calibrate
 from compositor.context.transcript.journal import Send
-from compositor.types.request import Compiled, Ttl
+from compositor.types.journal import SendRecord
+from compositor.types.request import CacheRegion, Compiled, RequestOptions, Ttl
 from compositor.types.snapshot import PrefixEvent
 from compositor.types.usage import Usage
 
@@ -189,24 +190,38 @@ def settle_answer(
 def _recall(account: Account, positions: tuple[Position, ...], compiled: Compiled) -> Account:
     """The account with what the resumed session's answered requests wrote, each counted from its own time.
 
-    An entry is known by the names of this request's positions, so that what another head or other settings wrote is not taken for ours.
+    An entry is known by the names of this request's positions, so that what another head or other settings wrote is not taken for ours: tools and
+    system outlive another effort, messages do not (wire page 4.7).
     """
-    ends = {position.view: position for position in positions if position.view}
-    head = [
-        position for position in positions if position.ttl is not None and position.what.startswith(("tools", "system"))
-    ]
-    least = account.tariff.least
+    ends = {position.view for position in positions if position.view}
+    least, now_sent = account.tariff.least, compiled.options
     for send in account.history:
-        end = ends.get(send.record.view_digest)
-        same = settings_key(send.record.options, images=False) == settings_key(compiled.options, images=False)
-        if not send.settled or end is None or not same or send.record.head_digest != compiled.head.digest:
+        record = send.record
+        same = (record.options.model, record.options.speed) == (now_sent.model, now_sent.speed)
+        if not send.settled or not same or record.head_digest != compiled.head.digest:
             continue
-        now = seconds(send.record.time)
-        written = [msgspec.structs.replace(position, ttl=send.record.options.ttl) for position in (*head, end)]
-        expected = account.book.expect(written, total=end.tokens, minimum=least, now=now)
+        continues = record.view_digest in ends and _messages_alike(record.options, now_sent)
+        written = _written(record, positions, with_messages=continues)
+        now = seconds(record.time)
+        expected = account.book.expect(written, total=0, minimum=least, now=now)
         book = account.book.after(written, expected, minimum=least, now=now)
         account = msgspec.structs.replace(account, book=book, sent_at=now)
     return msgspec.structs.replace(account, history=())
+
+
+def _messages_alike(one: RequestOptions, two: RequestOptions) -> bool:
+    return settings_key(one, images=False) == settings_key(two, images=False)
+
+
+def _written(record: SendRecord, positions: tuple[Position, ...], *, with_messages: bool) -> list[Position]:
+    """The positions that the recorded markers stood at, with the lifetime that they had."""
+    by_name = {position.what: position for position in positions}
+    found: list[Position] = []
+    for marker in record.markers:
+        name = "tools" if marker.region is CacheRegion.TOOLS else f"{marker.region.value}[{marker.index}]"
+        if name in by_name and (with_messages or marker.region is not CacheRegion.MESSAGES):
+            found.append(msgspec.structs.replace(by_name[name], ttl=marker.ttl))
+    return found
 
 
 def seconds(time: str) -> float:
