@@ -14,7 +14,7 @@ import msgspec
 
 from benchmarks import measure
 
-SECTIONS = ("fold", "startup", "cache", "memory", "sessions")
+SECTIONS = ("fold", "startup", "cache", "sums", "memory", "sessions")
 
 
 def main(arguments: list[str]) -> None:

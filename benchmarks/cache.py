@@ -64,26 +64,26 @@ def table(found: list[Costs]) -> str:
 
 def narrow() -> Scene:
     """30 turns of one call: 12 reads, 6 edits, 8 commands of 200 lines, 4 searches, and one change from outside."""
-    head = _head("clean")
-    return _scene("narrow", [(head, _narrow_entries())])
+    head = make_head("clean")
+    return make_scene("narrow", [(head, _narrow_entries())])
 
 
 def wide() -> Scene:
     """4 reads, then 4 turns of 12 parallel calls."""
     rng = random.Random(2)
-    entries = [_prompt(0), *(entry for number in range(4) for entry in _round(number, 1, 90, rng))]
-    entries.extend(entry for number in range(4, 8) for entry in _round(number, 12, 40, rng))
-    return _scene("wide", [(_head("clean"), entries)])
+    entries = [prompt(0), *(entry for number in range(4) for entry in make_round(number, 1, 90, rng))]
+    entries.extend(entry for number in range(4, 8) for entry in make_round(number, 12, 40, rng))
+    return make_scene("wide", [(make_head("clean"), entries)])
 
 
 def resume() -> Scene:
     """Narrow, stopped, and continued after its own edits moved the state of version control; the foreign rules build their head anew."""
     entries = _narrow_entries()
     rng = random.Random(3)
-    more = [_prompt(900), *(entry for number in range(100, 106) for entry in _round(number, 1, 30, rng))]
-    before, after = _head("clean"), _head("3 files changed")
-    ours = _scene("resume", [(before, [*entries, *more])])
-    theirs = _scene("resume", [(before, entries), (after, more)])
+    more = [prompt(900), *(entry for number in range(100, 106) for entry in make_round(number, 1, 30, rng))]
+    before, after = make_head("clean"), make_head("3 files changed")
+    ours = make_scene("resume", [(before, [*entries, *more])])
+    theirs = make_scene("resume", [(before, entries), (after, more)])
     return Scene(name="resume", plain=theirs.plain, ours=ours.ours)
 
 
@@ -134,20 +134,20 @@ def _marked(scene: Scene, rule: str) -> Iterator[Body]:
 
 
 def _costs(scene: Scene, rule: str, bodies: Iterator[Body]) -> Costs:
-    tier = _tier()
+    tier = model_tier()
     cache, now, paid, misses = PromptCache(), 0.0, 0.0, 0
     seen: set[str] = set()
     for body in bodies:
         positions = positions_of(body, bytes_per_token=BYTES_PER_TOKEN)
         use, cache = cache.use(positions, minimum=MINIMUM, now=now)
-        paid += _input_price(use, tier)
+        paid += input_price(use, tier)
         misses += use.read < _known(positions, seen)
         seen.update(position.digest for position in positions)
         now += 5.0
     return Costs(scene=scene.name, rule=rule, ratio=paid / _oracle(scene, tier), misses=misses)
 
 
-def _input_price(use: CacheUse, tier: Tier) -> float:
+def input_price(use: CacheUse, tier: Tier) -> float:
     written = use.written_5m * tier.write_5m + use.written_1h * tier.write_1h
     return use.read * tier.read + written + use.fresh * tier.input
 
@@ -169,7 +169,7 @@ def _oracle(scene: Scene, tier: Tier) -> float:
     return cost
 
 
-def _tier() -> Tier:
+def model_tier() -> Tier:
     price: Price | None = find_price(MODEL)
     if price is None:
         raise LookupError(f"no price for {MODEL!r}")
@@ -179,7 +179,7 @@ def _tier() -> Tier:
 # ------------------------------------------------------------------------------------------------------------- sessions
 
 
-def _scene(name: str, legs: list[tuple[Head, list[TranscriptEntry]]]) -> Scene:
+def make_scene(name: str, legs: list[tuple[Head, list[TranscriptEntry]]]) -> Scene:
     """Every request of the legs: each leg has its own head and goes on with the history of those before it."""
     plain: list[Body] = []
     ours: list[Body] = []
@@ -198,7 +198,7 @@ def _scene(name: str, legs: list[tuple[Head, list[TranscriptEntry]]]) -> Scene:
     return Scene(name=name, plain=tuple(plain), ours=tuple(ours))
 
 
-def _head(state: str) -> Head:
+def make_head(state: str) -> Head:
     static = fragment("identity", "You are a careful agent. " * 400, Lane.SYSTEM, Lifetime.RELEASE)
     env = fragment("env", f"Working directory: /p\ngit_status: {state}", Lane.SYSTEM, Lifetime.SESSION)
     memory = fragment("claude_md", "Use small functions. " * 300, Lane.USER_CONTEXT, Lifetime.SESSION)
@@ -209,22 +209,22 @@ def _narrow_entries() -> list[TranscriptEntry]:
     rng = random.Random(1)
     lines = [80] * 12 + [6] * 6 + [200] * 8 + [25] * 4
     rng.shuffle(lines)
-    entries: list[TranscriptEntry] = [_prompt(0)]
+    entries: list[TranscriptEntry] = [prompt(0)]
     for number, length in enumerate(lines):
-        entries.extend(_round(number, 1, length, rng))
+        entries.extend(make_round(number, 1, length, rng))
         if number == 15:
             note = TextAttachment(kind="edited_text_file", text="a.py was changed from outside: 3000 is 4000 now")
             entries.insert(-1, AttachmentEntry(uuid="n1", parent=None, time=TIME, attachment=note))
     return entries
 
 
-def _prompt(number: int) -> UserEntry:
+def prompt(number: int) -> UserEntry:
     return UserEntry(
         uuid=f"p{number}", parent=None, time=TIME, content=(TextBlock(f"Prompt {number}: fix the tests."),)
     )
 
 
-def _round(number: int, calls: int, lines: int, rng: random.Random) -> list[TranscriptEntry]:
+def make_round(number: int, calls: int, lines: int, rng: random.Random) -> list[TranscriptEntry]:
     ids = [f"toolu_{number}_{position}" for position in range(calls)]
     uses = tuple(ToolUseBlock(one, "Read", raw_json({"file_path": f"/p/{one}.py"})) for one in ids)
     text = "".join(f"{rng.randrange(10_000)}: value = compute({line})\n" for line in range(lines))
