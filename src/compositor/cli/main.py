@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "check": "Check request bodies against the rules of the wire.",
     "diff": "Show where two requests part, who did it, and what it costs.",
     "cost": "Show what each request of a session cost.",
+    "replay": "Replay recorded transcripts: tokens, money, cache breaks, and what would be cheaper.",
     "tools": "List the tools of a run, what they cost, and why others are not there.",
     "mcp": "Show, add, remove, approve and test MCP servers.",
     "permissions": "Ask the gate about a call, a rule or a path; runs nothing.",
