@@ -15,23 +15,24 @@ if TYPE_CHECKING:
     from .context.compile import compile_request
     from .context.explain import first_difference, spans
     from .errors import CompositorError
+    from .opened import Opened, Opening, open_session
     from .runtime.agent import Agent
     from .types.request import Compiled
     from .types.snapshot import Snapshot
-    from .wiring import Opened, Opening, build_agent, open_session
+    from .wiring import build_agent
 
 _HOMES = {
     "Agent": "runtime.agent",
     "Compiled": "types.request",
     "CompositorError": "errors",
     "Flags": "config.flags",
-    "Opened": "wiring",
-    "Opening": "wiring",
+    "Opened": "opened",
+    "Opening": "opened",
     "Snapshot": "types.snapshot",
     "build_agent": "wiring",
     "compile_request": "context.compile",
     "first_difference": "context.explain",
-    "open_session": "wiring",
+    "open_session": "opened",
     "spans": "context.explain",
 }
 

@@ -17,6 +17,7 @@ from compositor.adapters.tools.ask_user import QuestionsAreTheirOwnPermission
 from compositor.adapters.tools.batch_limit import limit_batch
 from compositor.adapters.tools.session_tools import SessionTools
 from compositor.config.settings import Settings
+from compositor.context.prompt.sections.scratchpad import SCRATCHPAD_VARIABLE
 from compositor.policy.audit import enforcement_changes
 from compositor.policy.condition import condition_applies
 from compositor.policy.policy import Policy
@@ -66,9 +67,8 @@ def build_guard(given: Guarding) -> Guard:
         clock=given.clock,
     )
     policy = msgspec.structs.replace(edges.policy, search_hides_denied=True, readable=(real_path(edges.outputs),))
-    scope = ToolScope(
-        cwd=policy.cwd, roots=policy.roots, output_dir=edges.outputs, env=given.env, confine=edges.confine
-    )
+    env = {**given.env, SCRATCHPAD_VARIABLE: edges.scratchpad}
+    scope = ToolScope(cwd=policy.cwd, roots=policy.roots, output_dir=edges.outputs, env=env, confine=edges.confine)
     for note in edges.hooks.diagnostics:
         given.watch(NotesCollected((), (note,)))
 
@@ -120,12 +120,14 @@ def _renewal(given: Guarding, edges: Enforcement, first: Policy) -> Callable[[],
         nonlocal force
         found = watched.changed()
         if isinstance(found, Settings):
+            found_policy = given.plan(found)
             planned = msgspec.structs.replace(
-                given.plan(found),
+                found_policy,
                 sandbox=first.sandbox,
                 pre_hooks=first.pre_hooks,
                 search_hides_denied=True,
                 readable=first.readable,
+                roots=(*found_policy.roots, edges.scratchpad),
             )
             for change in enforcement_changes(force, planned, LossMode.CONFIGURATION_SOURCE):
                 edges.log.change(change)

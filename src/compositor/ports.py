@@ -18,9 +18,9 @@ from .types.attachments import Attachment, TextAttachment
 from .types.diagnostics import Diagnostic
 from .types.entries import TranscriptEntry
 from .types.journal import OutcomeRecord, SendRecord
-from .types.request import Head, HeadParts
+from .types.request import Head, HeadParts, RequestOptions
 from .types.servers import ServerListing
-from .types.snapshot import PrefixEvent
+from .types.snapshot import EventName, PrefixEvent
 from .types.tools import ToolCall, ToolDefinition, ToolOutcome
 
 
@@ -164,6 +164,26 @@ class SessionStore(Protocol):
     def get_head(self, digest: str) -> HeadParts | None: ...
 
 
+class Renewal(Struct, frozen=True, kw_only=True):
+    """A head planned anew in the middle of a session, with the options that go with it, and the event that it is (R071, R073)."""
+
+    parts: HeadParts
+    options: RequestOptions
+    event: PrefixEvent
+
+
+class HeadPlanner(Protocol):
+    """Plans the head of a running session anew: at reset events, and for sections that are computed for every request."""
+
+    async def due(self, conversation_head: HeadParts) -> Renewal | None:
+        """What has to change before the next request; `None` when nothing has."""
+        ...
+
+    async def reset(self, conversation_head: HeadParts, name: EventName) -> Renewal:
+        """Everything computed anew for a reset event; the tools keep their locked bytes (R240)."""
+        ...
+
+
 class Owners(Protocol):
     """The owners of what stands in a session beside its conversation: they hand it over again behind a compaction.
 
@@ -194,10 +214,6 @@ class Owners(Protocol):
 
     def instructions(self) -> tuple[tuple[str, str], ...]:
         """The instruction files as path and text, as they were last read."""
-        ...
-
-    async def head(self, parts: HeadParts) -> HeadParts:
-        """The head's parts made anew, with the tools of `parts` (R071)."""
         ...
 
     async def plan(self) -> tuple[str, str]:

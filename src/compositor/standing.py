@@ -14,19 +14,18 @@ from compositor.adapters.tools.session_tools import SessionTools
 from compositor.config.contract import RunContract
 from compositor.config.price import Price
 from compositor.context.compaction.budget import plan_budget
-from compositor.context.memory.chain import MemoryChain
-from compositor.loop.opening import Surroundings, plan_head
+from compositor.heads import SessionHeads
+from compositor.loop.opening import Surroundings
 from compositor.runtime.compaction import Compactor
 from compositor.runtime.events import Watcher
-from compositor.types.request import HeadParts
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """What the owners are made of. `regather` looks at the surroundings again, `may_read` asks the rules about a path."""
+    """What the owners are made of. `heads` plans the head anew, `may_read` asks the rules about a path."""
 
     contract: RunContract
     around: Surroundings
-    regather: Callable[[], Surroundings]
+    heads: SessionHeads
     home: str
     session_id: str
     transcript: str
@@ -39,10 +38,6 @@ def make_compactor(given: Standing, watch: Watcher) -> Compactor:
     """The compactor of one session, with the budget of its contract."""
     contract = given.contract
 
-    def replan() -> tuple[HeadParts, MemoryChain]:
-        found = given.regather()
-        return plan_head(contract, found), found.memory
-
     owners = SessionOwners(
         cwd=given.around.cwd,
         transcript=given.transcript,
@@ -50,9 +45,8 @@ def make_compactor(given: Standing, watch: Watcher) -> Compactor:
         tasks=given.tools.tasks,
         home=given.home,
         session_id=given.session_id,
-        memory=given.around.memory,
-        replan=replan,
+        memory=lambda: given.heads.memory,
         may_read=given.may_read,
     )
     budget = plan_budget(contract.window.tokens, contract.max_output, contract.compaction)
-    return Compactor(owners, budget, watch, price=given.price)
+    return Compactor(owners, given.heads, budget, watch, price=given.price)

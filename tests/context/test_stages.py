@@ -14,9 +14,9 @@ from compositor.config.flags import Flags
 from compositor.context.compile import STAGES
 from compositor.context.transcript.codec import SessionHeader
 from compositor.loop.session import Stamp, compile_next, prompt_entry, record
+from compositor.opened import Opening, open_session
 from compositor.types.attachments import TextAttachment
 from compositor.types.entries import AttachmentEntry
-from compositor.wiring import Opening, open_session
 from tests.properties.strategies import TIME
 
 

@@ -12,9 +12,10 @@ from compositor.config.flags import Flags
 from compositor.emulator.core import Emulator
 from compositor.emulator.script import parse_script
 from compositor.emulator.transport import EmulatorTransport
+from compositor.opened import Opening, open_session
 from compositor.ports import Permission
 from compositor.runtime.events import AgentEvent, CallJudged, NotesCollected, TurnResult
-from compositor.wiring import Opening, build_agent, open_session
+from compositor.wiring import build_agent
 
 ENDPOINT = Endpoint(url="http://emulator.invalid/v1/messages")
 

@@ -22,6 +22,7 @@ from compositor.emulator.profile import ServiceProfile
 from compositor.emulator.rules import check_request
 from compositor.loop.accounting import Account, Tariff
 from compositor.loop.session import Conversation, Stamp, answer_entry, compile_next, prompt_entry, record, results_entry
+from compositor.ports import Renewal
 from compositor.runtime.compacting import MAX_PASSES, Compacting
 from compositor.runtime.compaction import Compactor, Wish
 from compositor.runtime.events import AgentEvent, Compacted, CompactionFailed
@@ -29,7 +30,7 @@ from compositor.runtime.summaries import Asked
 from compositor.types.blocks import ContentBlock, TextBlock, ToolUseBlock
 from compositor.types.json import raw_json
 from compositor.types.request import Compiled, HeadParts
-from compositor.types.snapshot import Facts
+from compositor.types.snapshot import EventName, Facts, PrefixEvent
 from compositor.types.tools import OutcomeKind, ToolOutcome
 from compositor.types.usage import Usage
 from tests.properties.building import HEAD, OPTIONS, WIRE
@@ -63,9 +64,6 @@ class Owners:
     def instructions(self) -> tuple[tuple[str, str], ...]:
         return (("/project/CLAUDE.md", "Be brief.\n"),)
 
-    async def head(self, parts: HeadParts) -> HeadParts:
-        return parts
-
     async def plan(self) -> tuple[str, str]:
         return ("/plans/a.md", "1. Do it.\n" * self._rng.randint(0, 40))
 
@@ -76,6 +74,16 @@ class Owners:
 
     def session_memory(self) -> str:
         return "# Task\nMend it.\n" if self._rng.random() < 0.1 else ""
+
+
+class Heads:
+    """The head stays as it is."""
+
+    async def due(self, conversation_head: HeadParts) -> Renewal | None:
+        return None
+
+    async def reset(self, conversation_head: HeadParts, name: EventName) -> Renewal:
+        return Renewal(parts=conversation_head, options=OPTIONS, event=PrefixEvent(name=name, cause="a test"))
 
 
 class Service:
@@ -115,7 +123,7 @@ class Play:
         # Our own belief about the window may be wrong in both directions.
         believed = int(window * rng.choice((0.7, 1.0, 1.5)))
         budget = plan_budget(believed, rng.choice((500, 8_000)))
-        compactor = Compactor(Owners(rng), budget, self.events.append, price=find_price(MODEL))
+        compactor = Compactor(Owners(rng), Heads(), budget, self.events.append, price=find_price(MODEL))
         self.compacting = Compacting(compactor, self.events.append)
         self.service = Service(rng, window)
         facts = Facts(model=MODEL, binds_thinking=rng.random() < 0.3)

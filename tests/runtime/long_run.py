@@ -17,11 +17,12 @@ from compositor.emulator.core import Emulator
 from compositor.emulator.profile import ServiceProfile
 from compositor.emulator.script import parse_script
 from compositor.emulator.transport import EmulatorTransport
+from compositor.opened import Opening, open_session
 from compositor.ports import Permission
 from compositor.runtime.agent import Agent
 from compositor.runtime.events import AgentEvent
 from compositor.types.json import decode_json
-from compositor.wiring import Opening, build_agent, open_session
+from compositor.wiring import build_agent
 
 ENDPOINT = Endpoint(url="http://emulator.invalid/v1/messages")
 WINDOW = 40_000

@@ -20,6 +20,7 @@ from compositor.emulator.core import Emulator
 from compositor.emulator.script import parse_script
 from compositor.emulator.transport import EmulatorTransport
 from compositor.loop.effects import EndReason
+from compositor.opened import Opened, Opening, open_session
 from compositor.ports import Permission
 from compositor.runtime.events import (
     AgentEvent,
@@ -35,7 +36,7 @@ from compositor.types.entries import AssistantEntry, UserEntry
 from compositor.types.journal import SendOutcome
 from compositor.types.snapshot import Snapshot
 from compositor.types.tools import OutcomeKind
-from compositor.wiring import Opened, Opening, build_agent, open_session
+from compositor.wiring import build_agent
 
 pytestmark = pytest.mark.anyio
 

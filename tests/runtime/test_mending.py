@@ -23,6 +23,7 @@ from compositor.emulator.transport import EmulatorTransport
 from compositor.loop.effects import EndReason
 from compositor.loop.remedies import DropLane, ReplaceImages, SpareSystemMarkers
 from compositor.loop.session import Stamp, prompt_entry
+from compositor.opened import Opening, open_session
 from compositor.ports import Permission
 from compositor.runtime.events import AgentEvent, Mended, TurnResult
 from compositor.types.attachments import TextAttachment
@@ -30,7 +31,7 @@ from compositor.types.blocks import TextBlock
 from compositor.types.entries import AttachmentEntry, UserEntry
 from compositor.types.journal import SendOutcome
 from compositor.types.snapshot import EventName
-from compositor.wiring import Opening, build_agent, open_session
+from compositor.wiring import build_agent
 from tests.properties.bulk import picture
 from tests.properties.strategies import TIME
 

@@ -7,8 +7,9 @@ import pytest
 from compositor.adapters.providers.anthropic import AnthropicTransport
 from compositor.emulator.transport import EmulatorTransport
 from compositor.errors import UsageError
+from compositor.opened import Opening, open_session
 from compositor.types.origin import Origin
-from compositor.wiring import Opening, build_agent, open_session
+from compositor.wiring import build_agent
 from tests.runtime.test_agent import ENDPOINT, No, Run
 
 pytestmark = pytest.mark.anyio

@@ -21,6 +21,7 @@ from compositor.emulator.core import Emulator
 from compositor.emulator.script import parse_script
 from compositor.emulator.transport import EmulatorTransport
 from compositor.loop.effects import EndReason
+from compositor.opened import Opening, open_session
 from compositor.ports import Permission, Question
 from compositor.runtime.agent import Agent
 from compositor.runtime.events import (
@@ -33,7 +34,7 @@ from compositor.runtime.events import (
     TurnResult,
 )
 from compositor.types.snapshot import EventName
-from compositor.wiring import Opening, build_agent, open_session
+from compositor.wiring import build_agent
 
 pytestmark = pytest.mark.anyio
 

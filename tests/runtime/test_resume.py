@@ -18,10 +18,11 @@ from compositor.context.prompt.sections import tone_style
 from compositor.emulator.core import Emulator
 from compositor.emulator.script import parse_script
 from compositor.emulator.transport import EmulatorTransport
+from compositor.opened import Opened, Opening, open_session
 from compositor.ports import Permission
 from compositor.runtime.events import TurnResult
 from compositor.types.entries import AttachmentEntry
-from compositor.wiring import Opened, Opening, build_agent, open_session
+from compositor.wiring import build_agent
 
 pytestmark = pytest.mark.anyio
 

@@ -17,10 +17,11 @@ from compositor.emulator.core import Emulator
 from compositor.emulator.script import parse_script
 from compositor.emulator.transport import EmulatorTransport
 from compositor.loop.effects import EndReason
+from compositor.opened import Opening, open_session
 from compositor.runtime.events import CallEnded, RequestStarted
 from compositor.types.entries import AttachmentEntry, MarkerEntry
 from compositor.types.tools import OutcomeKind
-from compositor.wiring import Opening, build_agent, open_session, session_services
+from compositor.wiring import build_agent, session_services
 
 pytestmark = pytest.mark.anyio
 

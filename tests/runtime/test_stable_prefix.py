@@ -26,10 +26,11 @@ from compositor.emulator.cache import PromptCache, positions_of
 from compositor.emulator.core import Emulator
 from compositor.emulator.script import parse_script
 from compositor.emulator.transport import EmulatorTransport
+from compositor.opened import Opened, Opening, open_session
 from compositor.ports import Permission
 from compositor.runtime.events import AgentEvent, AnswerEnded, PrefixKept, RequestStarted
 from compositor.types.snapshot import EventName
-from compositor.wiring import Opened, Opening, build_agent, open_session, session_services
+from compositor.wiring import build_agent, session_services
 
 pytestmark = pytest.mark.anyio
 

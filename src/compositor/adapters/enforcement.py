@@ -5,6 +5,7 @@ Performs opening and closing them. Decides nothing: the borders are planned in `
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,13 +33,17 @@ def real_path(path: str) -> str:
 
 
 class Enforcement(Struct, frozen=True, kw_only=True):
-    """The opened parts. `policy` knows whether a sandbox runs here; `outputs` is the private folder for large texts."""
+    """The opened parts.
+
+    `policy` knows whether a sandbox runs here; `outputs` is the private folder for large texts, `scratchpad` that for temporary files, which belongs to the directories in scope (R064).
+    """
 
     policy: Policy
     hooks: HookPlan
     runner: ChildHookRunner
     log: AuditLog
     outputs: str
+    scratchpad: str
     sandbox: BubblewrapSandbox | None = None
 
     def confine(self, command: str, words: tuple[str, ...], cwd: str) -> tuple[str, ...]:
@@ -49,6 +54,9 @@ class Enforcement(Struct, frozen=True, kw_only=True):
 
     def close(self) -> None:
         self.runner.close()
+        with contextlib.suppress(OSError):
+            # Only an empty one goes: what was left there may still be wanted.
+            Path(self.scratchpad).rmdir()
         if self.sandbox is not None:
             self.sandbox.close()
 
@@ -65,6 +73,8 @@ def open_enforcement(
     """Probe the sandbox once, when settings ask for one, and open the log."""
     folder = Path(home)
     outputs = str(private_folder(folder, "outputs", session_id))
+    scratchpad = real_path(str(private_folder(folder, "scratch", session_id)))
+    policy = msgspec.structs.replace(policy, roots=(*policy.roots, scratchpad))
     asked = plan_state(settings, policy, available=False, reason="")
     probe = probe_bubblewrap() if asked.enabled else Probe(None, "no sandbox is set up")
     state = plan_state(settings, policy, available=probe.program is not None, reason=probe.reason)
@@ -86,5 +96,6 @@ def open_enforcement(
         runner=ChildHookRunner(env=env, project=policy.roots[0], session_id=session_id, folder=outputs),
         log=AuditLog(folder, session_id, policy.cwd, clock),
         outputs=outputs,
+        scratchpad=scratchpad,
         sandbox=sandbox,
     )

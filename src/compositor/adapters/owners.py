@@ -15,11 +15,10 @@ from compositor.adapters.tools.file_table import FileTable, FileView
 from compositor.adapters.tools.task_list import TaskList
 from compositor.adapters.tools.text_files import decode_text
 from compositor.context.memory.chain import MemoryChain
-from compositor.types.request import HeadParts
 
 
 class SessionOwners:
-    """`replan` gathers the surroundings again and plans the head; `home` holds the plans and the notes, by session."""
+    """`memory` gives the instruction files as they were last read; `home` holds the plans and the notes, by session."""
 
     def __init__(
         self,
@@ -30,8 +29,7 @@ class SessionOwners:
         tasks: TaskList,
         home: str,
         session_id: str,
-        memory: MemoryChain,
-        replan: Callable[[], tuple[HeadParts, MemoryChain]],
+        memory: Callable[[], MemoryChain],
         may_read: Callable[[str], bool],
     ) -> None:
         self.cwd = cwd
@@ -41,7 +39,6 @@ class SessionOwners:
         self._plan_file = Path(home, "plans", f"{session_id}.md")
         self._memory_file = Path(home, "session-memory", f"{session_id}.md")
         self._memory = memory
-        self._replan = replan
         self._may_read = may_read
         self._views: dict[str, FileView] = {}
 
@@ -59,12 +56,7 @@ class SessionOwners:
         return await to_thread.run_sync(self._reread, path)
 
     def instructions(self) -> tuple[tuple[str, str], ...]:
-        return tuple((loaded.file.path, loaded.file.text) for loaded in self._memory.files)
-
-    async def head(self, parts: HeadParts) -> HeadParts:
-        """A new head around the tools of `parts`, whose bytes are locked (R240)."""
-        planned, self._memory = await to_thread.run_sync(self._replan)
-        return HeadParts(tools=parts.tools, system=planned.system, context=planned.context, omissions=planned.omissions)
+        return tuple((loaded.file.path, loaded.file.text) for loaded in self._memory().files)
 
     async def plan(self) -> tuple[str, str]:
         text = await to_thread.run_sync(_text_of, self._plan_file)

@@ -5,21 +5,24 @@ Performs the reading. Decides nothing about what becomes of it; what is missing 
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from threading import Thread
 
 from compositor.config.contract import RunContract
 from compositor.config.policy_inputs import AddedDirectory
+from compositor.context.prompt.system_context import make_outline
 from compositor.loop.opening import Surroundings
 from compositor.ports import Clock
 from compositor.types.diagnostics import Diagnostic
 
 from .environment import read_machine
-from .git import GitFacts, read_git
+from .git import GitFacts, list_files, read_git
 from .memory_files import load_memory
 from .memory_places import find_memory_place
+from .perforce import read_perforce
 from .settings_files import SettingsPlaces
 
 
@@ -41,6 +44,8 @@ def gather(
     machine = read_machine(environ)
     asking.join()
     (git,) = found
+    own = contract.settings.compositor
+    perforce, remarks = read_perforce(cwd, environ) if own.version_control == "perforce" else (None, ())
     where = find_memory_place(contract, places, environ, git, sources=sources)
     memory = load_memory(where.place)
     return Surroundings(
@@ -50,12 +55,29 @@ def gather(
         machine=machine,
         memory=memory,
         memory_place=where.place,
-        git=git.status if contract.git_instructions else None,
+        git=git.status if contract.git_instructions and own.version_control == "git" else None,
+        perforce=perforce,
+        outline=make_outline(top_level(cwd, environ)) if own.outline else None,
         is_repository=git.root is not None,
         directories=directories,
         minimal=bool(environ.get("COMPOSITOR_MINIMAL")),
-        diagnostics=(*git.diagnostics, *where.diagnostics, *memory.diagnostics, *notes),
+        coordinator=environ.get("COMPOSITOR_COORDINATOR", "") not in {"", "0"},
+        diagnostics=(*git.diagnostics, *remarks, *where.diagnostics, *memory.diagnostics, *notes),
     )
+
+
+def top_level(cwd: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """The names that git does not ignore, folders with a slash; where git gives no answer, all that are not hidden."""
+    listed = list_files(cwd, environ)
+    if listed is not None:
+        for name in listed:
+            first, slash, _ = name.partition("/")
+            yield f"{first}/" if slash else first
+        return
+    with contextlib.suppress(OSError), os.scandir(cwd) as found:
+        for entry in found:
+            if not entry.name.startswith("."):
+                yield f"{entry.name}/" if entry.is_dir() else entry.name
 
 
 def _directories(added: tuple[AddedDirectory, ...]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:

@@ -13,8 +13,8 @@ from compositor.context.cache.forecast import Forecast, headline
 from compositor.context.prefix import Prefix
 from compositor.context.transcript.journal import Send
 from compositor.loop.accounting import expiry_note, forecast_request, seconds
+from compositor.opened import Opened
 from compositor.types.request import Compiled
-from compositor.wiring import Opened
 
 
 class Outlook:

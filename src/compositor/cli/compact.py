@@ -14,8 +14,8 @@ import msgspec
 if TYPE_CHECKING:
     from compositor.context.compaction.kept import Kept
     from compositor.context.compaction.ladder import Ladder
+    from compositor.opened import Opened
     from compositor.runtime.events import AgentEvent, Compacted
-    from compositor.wiring import Opened
 
 
 @click.command(
@@ -61,7 +61,7 @@ def _undo(session: str, project: str | None) -> int:
 def _opened(values: dict[str, Any]) -> Opened:
     from compositor.cli.options import project_folder
     from compositor.config.flags import Flags
-    from compositor.wiring import Opening, open_session
+    from compositor.opened import Opening, open_session
 
     opening = Opening(
         flags=Flags(),

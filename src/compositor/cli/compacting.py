@@ -20,7 +20,7 @@ from compositor.runtime.agent import Agent
 from compositor.runtime.events import Compacted, Watcher
 
 if TYPE_CHECKING:
-    from compositor.wiring import Opened
+    from compositor.opened import Opened
 
 
 class Request(Struct, frozen=True, kw_only=True):

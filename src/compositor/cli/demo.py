@@ -42,7 +42,7 @@ def _sample(prompt: str) -> int:
     from compositor.cli.run import exit_code
     from compositor.cli.running import keep_requests, read_script, run_turn, scripted_line
     from compositor.cli.watching import TextWatcher, end_line
-    from compositor.wiring import open_session
+    from compositor.opened import open_session
 
     examples = _examples()
     copy = copy_project(str(examples / "greeter")).path

@@ -17,9 +17,9 @@ from compositor.cli.options import checked_text, flags_from, project_folder
 from compositor.context.prefix import Prefix
 from compositor.errors import UsageError
 from compositor.loop.session import Conversation, Stamp, compile_next, prompt_entry, record
+from compositor.opened import Opened, Opening, open_session
 from compositor.types.diagnostics import Diagnostic, Severity
 from compositor.types.request import Compiled
-from compositor.wiring import Opened, Opening, open_session
 
 STDIN = "-"
 LARGEST_PROMPT = 10 * 1024 * 1024

@@ -17,8 +17,8 @@ from compositor.cli.options import project_folder
 from compositor.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from compositor.opened import Opened
     from compositor.types.tools import ToolDefinition
-    from compositor.wiring import Opened
 
 _PROJECT = click.option(
     "--project",
@@ -175,7 +175,7 @@ def approve_command(*, rule: str, project: Path | None, revoke: bool) -> int:
 
 def _open(project: Path | None) -> Opened:
     from compositor.config.flags import Flags
-    from compositor.wiring import Opening, open_session
+    from compositor.opened import Opening, open_session
 
     return open_session(
         Opening(flags=Flags(), project=project_folder(project), environ=dict(os.environ), interactive=True)

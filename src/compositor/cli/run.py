@@ -16,8 +16,8 @@ from compositor.cli.options import run_options
 
 if TYPE_CHECKING:
     from compositor.cli.running import Line, Ran
+    from compositor.opened import Opened, Opening
     from compositor.runtime.events import TurnResult, Watcher
-    from compositor.wiring import Opened, Opening
 
 
 @click.command(
@@ -30,7 +30,7 @@ def command(**values: Any) -> int:
     from compositor.cli.inputs import opening_from, read_prompt
     from compositor.cli.running import read_script, real_line, scripted_line
     from compositor.errors import UsageError
-    from compositor.wiring import open_session
+    from compositor.opened import open_session
 
     prompt = read_prompt(values.get("prompt"), from_pipe=True)
     if prompt is None or not prompt.strip():
@@ -51,7 +51,7 @@ def _opened_on_copy(opening: Opening) -> Opened:
     """A session on a copy of the project. Only a session that a script began on this copy can go on with a script."""
     from compositor.adapters.project_copy import copy_project, is_copy
     from compositor.errors import UsageError
-    from compositor.wiring import open_session
+    from compositor.opened import open_session
 
     if (opening.resume or opening.continues) and not is_copy(opening.project):
         raise UsageError(

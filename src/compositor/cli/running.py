@@ -23,9 +23,10 @@ from compositor.adapters.home import private_folder, write_private
 from compositor.adapters.providers.anthropic import AnthropicTransport
 from compositor.adapters.providers.credentials import MESSAGES_PATH, Endpoint, is_loopback, resolve_endpoint
 from compositor.errors import ConfigError
+from compositor.opened import Opened
 from compositor.runtime.agent import Agent
 from compositor.runtime.events import AgentEvent, TurnResult, Watcher
-from compositor.wiring import Opened, build_agent, session_services
+from compositor.wiring import build_agent, session_services
 
 if TYPE_CHECKING:
     from compositor.adapters.providers.openai_compatible import OpenAICompatibleTransport

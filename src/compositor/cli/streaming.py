@@ -31,8 +31,8 @@ from compositor.types.usage import Usage
 
 if TYPE_CHECKING:
     from compositor.cli.running import Ran
+    from compositor.opened import Opened
     from compositor.runtime.events import TurnResult
-    from compositor.wiring import Opened
 
 
 class JsonLines:

@@ -14,9 +14,9 @@ from compositor.cli.options import contract_options
 
 if TYPE_CHECKING:
     from compositor.context.tools.deferral import News
+    from compositor.opened import Opened
     from compositor.types.provenance import Omission
     from compositor.types.request import HeadTool
-    from compositor.wiring import Opened
 
 
 @click.command(name="tools")
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def command(as_json: bool, no_servers: bool, **values: Any) -> None:  # noqa: FBT001
     """List the tools that a run here would offer, with their cost, and the others with the reason."""
     from compositor.cli.inputs import opening_from
-    from compositor.wiring import open_session
+    from compositor.opened import open_session
 
     opened = open_session(opening_from(values, interactive=True))
     news = None if no_servers or not opened.servers else _ask(opened)

@@ -24,6 +24,7 @@ from compositor.runtime.events import (
     CompactionFailed,
     CompactionProved,
     CompactionStep,
+    HeadRenewed,
     Mended,
     NotesCollected,
     PrefixKept,
@@ -69,6 +70,8 @@ class TextWatcher:
                 self._judged(event)
             case CallEnded(outcome=outcome) if outcome.kind is not OutcomeKind.DENIED:
                 self.note(f"  {outcome.kind.value}: {outcome.display}")
+            case HeadRenewed(event=renewed):
+                self.note(f"system prompt made anew ({renewed.name.value}): {renewed.cause}")
             case CompactionStep(ladder=ladder):
                 self.note(f"compacting: {ladder.choice.reason}; about {ladder.situation.tokens:,} tokens")
             case Compacted():

@@ -38,12 +38,13 @@ from .window import WindowDecision, WindowFacts, decide_window
 
 
 class PromptChoice(Struct, frozen=True, kw_only=True):
-    """Which system prompt: `custom` replaces the preset, `append` only adds to whichever it is (R003).
+    """Which system prompt: `custom` replaces the preset, `append` only adds to whichever it is (R003), `override` is all there is (R076).
 
     `exclude_dynamic` is never true beside `custom` (R004).
     """
 
     custom: PromptText | None = None
+    override: PromptText | None = None
     append: tuple[PromptText, ...] = ()
     exclude_dynamic: bool = False
 
@@ -232,7 +233,12 @@ def _window_facts(found: FoundProfile, variables: Environment, betas: tuple[str,
 
 def _prompt(flags: Flags) -> PromptChoice:
     exclude = flags.exclude_dynamic_sections and flags.system_prompt is None
-    return PromptChoice(custom=flags.system_prompt, append=flags.append_system_prompt, exclude_dynamic=exclude)
+    return PromptChoice(
+        custom=flags.system_prompt,
+        override=flags.override_system_prompt,
+        append=flags.append_system_prompt,
+        exclude_dynamic=exclude,
+    )
 
 
 def _git_instructions(variables: Environment, settings: Settings) -> bool:

@@ -42,6 +42,7 @@ class Flags(Struct, frozen=True, kw_only=True):
     setting_sources: tuple[Level, ...] | None = None
     add_dirs: tuple[str, ...] = ()
     system_prompt: PromptText | None = None
+    override_system_prompt: PromptText | None = None
     append_system_prompt: tuple[PromptText, ...] = ()
     exclude_dynamic_sections: bool = False
     max_turns: int | None = None

@@ -180,6 +180,20 @@ OWN: Mapping[str, Key] = {
         "Prices that beat the built-in ones, by model id, in dollars for a million tokens; see models.md.",
         scope=Scope.USER,
     ),
+    "mcpInstructions": _key(
+        _one_of("delta", "section"),
+        "How servers' instructions reach the model: as a note when they change, or in the system prompt, which then moves.",
+    ),
+    "profileInstructions": _key(TEXT, "A text that is added to the default system prompt."),
+    "lengthAnchors": _key(SWITCH, "Adds numbers for the length of answers to the default system prompt."),
+    "autonomous": _key(SWITCH, "Takes the slim system prompt of an agent that nobody watches."),
+    "coordinator": _key(SWITCH, "Lets `COMPOSITOR_COORDINATOR=1` take the system prompt of a coordinator."),
+    "versionControl": _key(
+        _one_of("git", "perforce", "none"), "Whose state is told when a session starts.", scope=Scope.USER
+    ),
+    "outline": _key(
+        SWITCH, "Tells the model what lies in the working directory when a session starts, at most 200 names."
+    ),
     "platform": _key(TEXT, "The platform to speak to; unset means what the environment says.", scope=Scope.USER),
 }
 

@@ -15,6 +15,7 @@ from compositor.types.json import decode_json, raw_json
 from compositor.types.request import RequestOptions
 from compositor.types.snapshot import Facts
 
+from .cache_choices import edits_body
 from .contract import RunContract
 from .eligibility import Candidate, CandidateKind, CandidateSource, Eligibility, narrow
 from .platforms import Ability, beta_for
@@ -43,6 +44,12 @@ class PlannedOptions(Struct, frozen=True, kw_only=True):
 def request_options(contract: RunContract, wishes: RequestWishes = RequestWishes()) -> RequestOptions:  # noqa: B008
     """The steering fields of the next request."""
     return plan_options(contract, wishes).options
+
+
+def session_options(contract: RunContract) -> RequestOptions:
+    """The steering fields that every request of a session shares: what the settings ask of the service's own edits is among them (R273)."""
+    edits = edits_body(contract.settings.compositor.cache.edits)
+    return request_options(contract, RequestWishes(context_management=edits))
 
 
 def plan_options(contract: RunContract, wishes: RequestWishes = RequestWishes()) -> PlannedOptions:  # noqa: B008

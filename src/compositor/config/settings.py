@@ -62,6 +62,13 @@ class OwnSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     fast_mode: bool = False
     platform: str | None = None
     agents_md: bool = True
+    mcp_instructions: Literal["delta", "section"] = "delta"
+    profile_instructions: str = ""
+    length_anchors: bool = False
+    autonomous: bool = False
+    coordinator: bool = False
+    version_control: Literal["git", "perforce", "none"] = "git"
+    outline: bool = False
     team_memory_directory: str | None = None
     models: dict[str, dict[str, Any]] = {}
     prices: dict[str, dict[str, Any]] = {}

@@ -31,7 +31,7 @@ class Stage(Struct, frozen=True):
 # The order in which a request comes about. `explain` shows it; a test traces a real run against it.
 STAGES: tuple[Stage, ...] = (
     Stage("run contract", "config.contract:resolve_contract"),
-    Stage("system sections", "context.prompt.order:default_sections"),
+    Stage("system sections", "context.prompt.compute:compute_default"),
     Stage("user and system context", "context.prompt.user_context:plan_user_context"),
     Stage("message graph", "context.prefix:extend"),
     Stage("dynamic attachments", "context.messages.steps:expand_attachments"),

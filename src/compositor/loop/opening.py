@@ -17,21 +17,25 @@ from compositor.config.layer import Level
 from compositor.config.platforms import Ability, Platform
 from compositor.config.profile import ModelProfile
 from compositor.config.trust import Trust
+from compositor.context.memory.automatic import keeping_rules
 from compositor.context.memory.chain import MemoryChain
 from compositor.context.memory.facts import MemoryPlace
 from compositor.context.messages.legality import WireContext
 from compositor.context.prompt.choose import PromptInputs, choose_prompt
+from compositor.context.prompt.compute import DefaultPath, SectionMemo, compute_default, left_out_sections
 from compositor.context.prompt.facts import MachineFacts, SectionProfile, SessionFacts
 from compositor.context.prompt.layout import Placement, head_parts
-from compositor.context.prompt.order import DefaultPath, default_sections, left_out_sections
-from compositor.context.prompt.system_context import GitStatus, plan_system_context
+from compositor.context.prompt.system_context import GitStatus, Outline, PerforceStatus, plan_system_context
 from compositor.context.prompt.user_context import plan_user_context
+from compositor.context.tokens import estimate_tokens
 from compositor.context.tools.catalog import BUILTIN, as_head_tools, select_tools
+from compositor.errors import ContextOverflowError
 from compositor.policy.policy import Policy
 from compositor.policy.rules import parse_rule, rule_doubts
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.provenance import Omission, Source
-from compositor.types.request import HeadParts
+from compositor.types.request import Head, HeadParts
+from compositor.types.system import SectionText
 from compositor.types.tools import ToolDefinition
 from compositor.types.verdicts import PermissionRule, RuleEffect
 
@@ -41,7 +45,7 @@ from .offering import SEARCH_TOOL, plan_deferral
 class Surroundings(Struct, frozen=True, kw_only=True):
     """What was found around the session when it opened. Paths are absolute and real; `date` is the local day, `YYYY-MM-DD`.
 
-    `tool_search` is what `ENABLE_TOOL_SEARCH` says. `git` is `None` outside a repository and where the state is not wanted; `is_repository` tells the two apart.
+    `tool_search` is what `ENABLE_TOOL_SEARCH` says, `coordinator` whether its switch is on. `git` is `None` outside a repository and where the state is not wanted; `is_repository` tells the two apart.
     """
 
     cwd: str
@@ -51,39 +55,95 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     memory: MemoryChain
     memory_place: MemoryPlace
     git: GitStatus | None = None
+    perforce: PerforceStatus | None = None
+    outline: Outline | None = None
     is_repository: bool = False
     directories: tuple[str, ...] = ()
     minimal: bool = False
+    coordinator: bool = False
     tool_search: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def plan_head(contract: RunContract, around: Surroundings) -> HeadParts:
-    """Compile order, steps 2 and 3 (R001): sections, contexts and tools, laid out as the parts of a head."""
-    facts = _session_facts(contract, around)
-    path = DefaultPath.MINIMAL if around.minimal or contract.settings.compositor.minimal else DefaultPath.STANDARD
-    appended = "\n\n".join(text.text for text in contract.prompt.append)
-    prompt = choose_prompt(
-        PromptInputs(
-            default=default_sections(SectionProfile(), facts, path),
-            custom=None if contract.prompt.custom is None else contract.prompt.custom.text,
-            append=appended or None,
+def refuse_oversize(head: Head, contract: RunContract) -> None:
+    """Refuse a session whose fixed part leaves no room for a conversation (R385).
+
+    Raises `ContextOverflowError` with the size of each region in estimated tokens.
+    """
+    sizes = {
+        "tools": head.tools,
+        "system prompt": head.system,
+        "instruction files and notes": () if head.context is None else (head.context,),
+    }
+    tokens = {name: sum(estimate_tokens(chunk.data) for chunk in chunks) for name, chunks in sizes.items()}
+    room = contract.window.tokens - min(contract.max_output, contract.window.tokens // 2)
+    if sum(tokens.values()) > room:
+        parts = ", ".join(f"{name} {count:,}" for name, count in tokens.items())
+        raise ContextOverflowError(
+            f"what every request holds does not fit the window of {contract.window.tokens:,} tokens: {parts} (estimated)",
+            hint="Shorten the largest part, or take a model with a larger window",
         )
-    )
+
+
+class PlannedHead(Struct, frozen=True, kw_only=True):
+    """The parts of a head, and what was remembered of its sections: until a reset event they stay as they are (R048, R071)."""
+
+    parts: HeadParts
+    memo: SectionMemo
+
+
+def plan_head(
+    contract: RunContract,
+    around: Surroundings,
+    memo: SectionMemo = SectionMemo(),  # noqa: B008  (a frozen value)
+    instructions: Sequence[tuple[str, str]] = (),
+) -> PlannedHead:
+    """Compile order, steps 2 and 3 (R001): sections, contexts and tools, laid out as the parts of a head.
+
+    `instructions` are what servers say of themselves, for sessions that do not announce it at the tail (R058).
+    """
     tools, unselected = _tools(contract, around)
-    return head_parts(
+    facts = _session_facts(contract, around, tools, instructions)
+    computed = compute_default(SectionProfile(), facts, _path(contract, around), memo)
+    prompt = choose_prompt(_prompt_inputs(contract, around, computed.sections))
+    parts = head_parts(
         prompt,
-        system_context=plan_system_context(around.git, around.date),
+        system_context=plan_system_context(around.git, around.date, around.perforce, around.outline),
         user_context=plan_user_context(around.memory),
         tools=as_head_tools(tools, "passed every eligibility gate"),
         placement=Placement.FIRST_MESSAGE if contract.prompt.exclude_dynamic else Placement.SYSTEM,
-        omissions=(
-            *_ineligible(contract),
-            *unselected,
-            *(left_out_sections(facts) if path is DefaultPath.STANDARD else ()),
-            *around.memory.omissions,
-        ),
+        omissions=(*_ineligible(contract), *unselected, *left_out_sections(computed), *around.memory.omissions),
     )
+    return PlannedHead(parts=parts, memo=computed.memo)
+
+
+def _path(contract: RunContract, around: Surroundings) -> DefaultPath:
+    own = contract.settings.compositor
+    if around.minimal or own.minimal:
+        return DefaultPath.MINIMAL
+    return DefaultPath.AUTONOMOUS if own.autonomous else DefaultPath.STANDARD
+
+
+def _prompt_inputs(contract: RunContract, around: Surroundings, default: tuple[SectionText, ...]) -> PromptInputs:
+    own = contract.settings.compositor
+    custom, override = contract.prompt.custom, contract.prompt.override
+    return PromptInputs(
+        default=default,
+        override=None if override is None else override.text,
+        coordinator=_coordinator_text() if own.coordinator and around.coordinator else None,
+        coordinator_gate=own.coordinator,
+        coordinator_switch=around.coordinator,
+        proactive=own.autonomous,
+        custom=None if custom is None else custom.text,
+        append="\n\n".join(text.text for text in contract.prompt.append) or None,
+    )
+
+
+def _coordinator_text() -> str:
+    # Loaded only where gate and switch are on (R042, R083).
+    from compositor.context.prompt.optional.coordinator import COORDINATOR
+
+    return COORDINATOR
 
 
 def _tools(contract: RunContract, around: Surroundings) -> tuple[tuple[ToolDefinition, ...], tuple[Omission, ...]]:
@@ -164,7 +224,14 @@ def _note_folders(around: Surroundings) -> tuple[str, ...]:
 _ABILITIES = ("prefill", "sampling", "forced_tools", "efforts", "max_output", "window")
 
 
-def _session_facts(contract: RunContract, around: Surroundings) -> SessionFacts:
+def _session_facts(
+    contract: RunContract,
+    around: Surroundings,
+    tools: Sequence[ToolDefinition],
+    instructions: Sequence[tuple[str, str]],
+) -> SessionFacts:
+    own = contract.settings.compositor
+    names = frozenset(tool.name for tool in tools)
     return SessionFacts(
         cwd=around.cwd,
         date=around.date,
@@ -174,6 +241,14 @@ def _session_facts(contract: RunContract, around: Surroundings) -> SessionFacts:
         model_name=contract.profile.name if contract.profile.is_known else "",
         additional_directories=around.directories,
         language=contract.settings.language,
+        tools=names,
+        memory_rules=tuple(keeping_rules(folder) for folder in around.memory_place.folders if folder.is_kept),
+        server_instructions=tuple(instructions),
+        clears_results=own.cache.edits is not None or own.cache.expired == "clean",
+        has_scratchpad="Bash" in names,
+        profile_text=own.profile_instructions,
+        anchors_length=own.length_anchors,
+        is_autonomous=own.autonomous,
     )
 
 

@@ -12,15 +12,17 @@ from msgspec import Struct
 
 from compositor.context.cache.forecast import Forecast
 from compositor.context.finish import finish
+from compositor.context.head import compile_head
 from compositor.context.messages.lanes import lanes_of
-from compositor.context.prefix import Prefix, extend
+from compositor.context.prefix import Prefix, empty_prefix, extend
 from compositor.types.attachments import Attachment
 from compositor.types.blocks import ContentBlock, TextBlock, ToolResultBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, Origin, TranscriptEntry, UserEntry
 from compositor.types.journal import SendRecord, SentEntry
 from compositor.types.json import raw_json
 from compositor.types.provenance import Lane
-from compositor.types.request import Compiled, RequestOptions
+from compositor.types.request import Compiled, HeadParts, RequestOptions
+from compositor.types.snapshot import PrefixEvent
 from compositor.types.tools import ToolOutcome
 from compositor.types.usage import Usage
 
@@ -64,6 +66,17 @@ def last_message_id(prefix: Prefix) -> str | None:
         if isinstance(entry, AssistantEntry):
             return entry.message_id
     return None
+
+
+def renew_head(
+    conversation: Conversation, parts: HeadParts, options: RequestOptions, event: PrefixEvent
+) -> Conversation:
+    """The same conversation behind another head: a prefix event (law 2). Lanes stay as they were sent (R222)."""
+    prefix = conversation.prefix
+    facts = msgspec.structs.replace(prefix.facts, lanes={**lanes_of(prefix.settled), **prefix.facts.lanes})
+    start = empty_prefix(compile_head(parts), facts, prefix.wire, (*prefix.events, event))
+    fresh = msgspec.structs.replace(extend(start, tuple(prefix.entries)), leaf=prefix.leaf)
+    return Conversation(prefix=fresh, options=options)
 
 
 def prompt_entry(text: str, *, stamp: Stamp, parent: str | None, origin: Origin = Origin.HUMAN) -> UserEntry:

@@ -38,14 +38,15 @@ from compositor.loop.session import (
     note_entries,
     prompt_entry,
     record,
+    renew_head,
     results_entry,
 )
-from compositor.ports import Clock, Collector, Ids, Moment, SessionStore
+from compositor.ports import Clock, Collector, HeadPlanner, Ids, Moment, SessionStore
 from compositor.runtime.collect import collect_notes, reached_paths
 from compositor.runtime.compacting import Compacting
-from compositor.runtime.compaction import Compaction, Wish
+from compositor.runtime.compaction import Compaction, Wish, by_hand
 from compositor.runtime.driver import BatchRun, Workshop
-from compositor.runtime.events import AnswerEnded, Compacted, Mended, NotesCollected, TurnResult, Watcher
+from compositor.runtime.events import AnswerEnded, Compacted, HeadRenewed, Mended, NotesCollected, TurnResult, Watcher
 from compositor.runtime.hooks import Hooks
 from compositor.runtime.line import ModelLine
 from compositor.runtime.offering import Offering
@@ -71,6 +72,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     offering: Offering | None = None
     hooks: Hooks | None = None
     compacting: Compacting | None = None
+    heads: HeadPlanner | None = None
     closing: tuple[Callable[[], None], ...] = ()
     max_requests: int | None = None
 
@@ -120,7 +122,7 @@ class Agent:
         `step` takes a way that the ladder would not choose.
         """
         self._begin()
-        return await self._compact(Wish(trigger=Trigger.MANUAL, focus=focus, pins=tuple(pins), step=step))
+        return await self._compact(by_hand(focus, pins, step))
 
     def receive(self, text: str, *, kind: str, origin: Origin) -> None:
         """Take in what somebody else said: a peer, a channel, an observer, a finished task (R422).
@@ -185,6 +187,7 @@ class Agent:
 
     async def _request(self) -> turn.TurnEvent:
         """Ask for the next answer. A refusal that can be mended is: each kind of remedy once a request (R222, R224, F06)."""
+        await self._renew_head()
         await self._take_in_tools()
         await self._compact(Wish(trigger=Trigger.AUTO))
         tried: set[type] = set()
@@ -216,6 +219,15 @@ class Agent:
         self._conversation, entries = take_in(self._conversation, news, stamp=self._stamp)
         if entries:
             self._record(entries)
+
+    async def _renew_head(self) -> None:
+        """Reset events of the session, and sections that are computed for every request: shown, recorded, a prefix event each."""
+        heads = self._parts.heads
+        renewal = None if heads is None or self._stopped else await heads.due(self._conversation.prefix.head.parts)
+        if renewal is not None:
+            self._parts.store.append([renewal.event])
+            self._conversation = renew_head(self._conversation, renewal.parts, renewal.options, renewal.event)
+            self._parts.watch(HeadRenewed(renewal.event))
 
     async def _squeezed(self, answer: model.Answered | model.Failed | None, sent: Sent) -> bool:
         """Whether a conversation that was refused for its size has been made smaller."""

@@ -7,9 +7,8 @@ fails leaves everything as it was (R308).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-import msgspec
 from msgspec import Struct
 
 from compositor.config.price import Price
@@ -29,12 +28,12 @@ from compositor.context.head import compile_head
 from compositor.context.tokens import estimate_tokens
 from compositor.context.tools.deferral import catalog_again
 from compositor.loop.session import Conversation, Stamp
-from compositor.ports import Owners
+from compositor.ports import HeadPlanner, Owners
 from compositor.runtime.events import Compacted, CompactionStep, Watcher
 from compositor.runtime.restoring import Handed, restore_standing
 from compositor.runtime.summaries import AskAside, Asked, ask_summary
 from compositor.types.entries import TranscriptEntry
-from compositor.types.snapshot import PrefixEvent
+from compositor.types.snapshot import EventName, PrefixEvent
 
 
 class Wish(Struct, frozen=True, kw_only=True):
@@ -47,6 +46,11 @@ class Wish(Struct, frozen=True, kw_only=True):
     focus: str = ""
     pins: tuple[str, ...] = ()
     step: Step | None = None
+
+
+def by_hand(focus: str = "", pins: Sequence[str] = (), step: Step | None = None) -> Wish:
+    """What a person asks for."""
+    return Wish(trigger=Trigger.MANUAL, focus=focus, pins=tuple(pins), step=step)
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -87,9 +91,17 @@ class Compactor:
     """The compactions of one session. `has_model` is false where no request may be sent."""
 
     def __init__(
-        self, owners: Owners, budget: Budget, watch: Watcher, *, price: Price | None = None, has_model: bool = True
+        self,
+        owners: Owners,
+        heads: HeadPlanner,
+        budget: Budget,
+        watch: Watcher,
+        *,
+        price: Price | None = None,
+        has_model: bool = True,
     ) -> None:
         self._owners = owners
+        self._heads = heads
         self._budget = budget
         self._watch = watch
         self._price = price
@@ -165,7 +177,8 @@ class Compactor:
         size = next_size(prefix, scale)
         seen = seen_files(entries, owners.cwd)
         owners.forget_files()
-        parts = await owners.head(prefix.head.parts)
+        renewal = await self._heads.reset(prefix.head.parts, EventName.COMPACT)
+        parts = renewal.parts
         tools = tuple(tool for tool in parts.tools if tool.definition.deferred)
         report = Report(
             trigger=plan.wish.trigger.value,
@@ -194,7 +207,7 @@ class Compactor:
         )
         return Compaction(
             ladder=plan.ladder,
-            conversation=msgspec.structs.replace(conversation, prefix=fresh),
+            conversation=Conversation(prefix=fresh, options=renewal.options),
             records=rebuilt.records,
             events=(fresh.events[-1],),
             report=done,

@@ -108,6 +108,12 @@ class NotesCollected(Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...]
 
 
+class HeadRenewed(Struct, frozen=True):
+    """Tools, system prompt and user context were made anew: what the cache holds of them is no longer read. `event` says why."""
+
+    event: PrefixEvent
+
+
 class CompactionStep(Struct, frozen=True):
     """A compaction begins; `ladder` says what was weighed."""
 
@@ -173,6 +179,7 @@ AgentEvent: TypeAlias = (
     | CallJudged
     | CallEnded
     | NotesCollected
+    | HeadRenewed
     | CompactionStep
     | Compacted
     | CompactionFailed

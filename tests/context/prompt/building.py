@@ -1,8 +1,8 @@
 """Short ways to the values these tests speak of."""
 
 from compositor.context.prompt.choose import PromptInputs, choose_prompt
+from compositor.context.prompt.compute import DefaultPath, default_sections
 from compositor.context.prompt.facts import MachineFacts, SectionProfile, SessionFacts
-from compositor.context.prompt.order import DefaultPath, default_sections
 from compositor.types.provenance import Fragment
 from compositor.types.request import HeadParts
 from compositor.types.system import EffectivePrompt, SectionText

@@ -111,7 +111,15 @@ def test_each_context_stands_without_the_other() -> None:
 def test_exclusion_moves_everything_and_makes_system_bytes_equal_across_machines() -> None:
     systems = set()
     for number in range(5):
-        facts = msgspec.structs.replace(FACTS, cwd=f"/home/u{number}/r", model=f"m{number}", language="Greek")
+        facts = msgspec.structs.replace(
+            FACTS,
+            cwd=f"/home/u{number}/r",
+            model=f"m{number}",
+            language="Greek",
+            memory_rules=(f"Keep notes in /home/u{number}/notes.",),
+            server_instructions=(("s", f"Call u{number}."),),
+            has_scratchpad=True,
+        )
         entries = plan_system_context(GitStatus(branch=f"b{number}"), f"2026-01-0{number + 1}")
         inside, moved = (
             head_parts(prompt(facts, append="P"), system_context=entries, placement=placement)
@@ -122,7 +130,7 @@ def test_exclusion_moves_everything_and_makes_system_bytes_equal_across_machines
         assert f"/home/u{number}/r" in joined(moved.context)
         assert f"b{number}" in joined(moved.context)
     assert len(systems) == 1
-    assert set(SESSION_BOUND) == {"env_info"}
+    assert set(SESSION_BOUND) == {"memory", "mcp_instructions", "env_info"}
 
 
 def values(parts: HeadParts) -> Counter[tuple[str, str]]:
@@ -131,7 +139,7 @@ def values(parts: HeadParts) -> Counter[tuple[str, str]]:
     return Counter(
         (fragment.origin.source.name, fragment.text.strip())
         for fragment in fragments
-        if fragment.text.strip() not in {"git_status:", "# git_status", "# env_info"}
+        if fragment.text.strip() not in {"git_status:", "# git_status", "# env_info", "# memory", "# mcp_instructions"}
         and fragment.origin.source.name not in {"opening", "caution", "envelope"}
     )
 

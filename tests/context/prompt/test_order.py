@@ -8,17 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from compositor.context.prompt.compute import DefaultPath, compute_default, default_sections, left_out_sections
 from compositor.context.prompt.facts import MachineFacts, Reader, SectionProfile, SessionFacts
 from compositor.context.prompt.layout import head_parts
-from compositor.context.prompt.order import (
-    SECTIONS,
-    DefaultPath,
+from compositor.context.prompt.order import SECTIONS
+from compositor.context.prompt.section import (
     DynamicSection,
     SharedScope,
     StaticSection,
     check_sections,
-    default_sections,
-    left_out_sections,
+    memoised_section,
     section_instruction,
 )
 from compositor.context.prompt.sections.identity import render_identity
@@ -37,8 +36,10 @@ STATIC_TEXT = "\n".join(TEXTS[key] for key in STATIC)
 @pytest.mark.req("R026", "R028", "R091")
 def test_seven_static_sections_stand_first_in_their_order() -> None:
     assert [section.key for section in SECTIONS if section.zone is Zone.STATIC] == STATIC
-    assert [section.key for section in sections()] == [*STATIC, "env_info"]
-    assert [section.fragment.origin.lifetime for section in sections()] == [Lifetime.RELEASE] * 7 + [Lifetime.SESSION]
+    assert [section.key for section in sections()] == [*STATIC, "env_info", "token_budget"]
+    assert [section.fragment.origin.lifetime for section in sections()] == [Lifetime.RELEASE] * 7 + [
+        Lifetime.SESSION
+    ] * 2
 
 
 @pytest.mark.req("R005", "R015")
@@ -217,8 +218,9 @@ def test_the_minimal_prompt_is_one_line_in_one_block() -> None:
 @pytest.mark.req("R053")
 def test_a_section_with_nothing_to_say_leaves_nothing_but_an_explanation() -> None:
     assert "language" not in TEXTS
-    (omission,) = left_out_sections(FACTS)
-    assert (omission.what, omission.reason) == ("section language", "its condition does not hold: a language is set")
+    omissions = left_out_sections(compute_default(SectionProfile(), FACTS, DefaultPath.STANDARD))
+    reasons = {omission.what: omission.reason for omission in omissions}
+    assert reasons["section language"] == "its condition does not hold: a language is set"
 
 
 def static(key: str, scope: SharedScope = SharedScope.GLOBAL) -> StaticSection:
@@ -226,9 +228,7 @@ def static(key: str, scope: SharedScope = SharedScope.GLOBAL) -> StaticSection:
 
 
 def dynamic(key: str) -> DynamicSection:
-    return DynamicSection(
-        key=key, render=lambda facts: "x", priority=Priority.P1, condition="c", why_here="w", is_session_bound=False
-    )
+    return memoised_section(key, lambda facts: "x", priority=Priority.P1, condition="c", why_here="w")
 
 
 @pytest.mark.req("R031", "R046", "R047")

@@ -12,16 +12,16 @@ from msgspec import Struct
 
 from compositor.adapters.ids import UuidSource
 from compositor.adapters.modified import modified_times
-from compositor.config.cache_choices import edits_body
 from compositor.config.contract import RunContract
-from compositor.config.options import TURN_SCOPE_BETA, RequestWishes, request_facts, request_options
+from compositor.config.options import TURN_SCOPE_BETA, request_facts, session_options
 from compositor.context.freshness.read_state import changed_notes, seen_files
 from compositor.context.messages.legality import WireContext
 from compositor.context.prefix import empty_prefix
+from compositor.context.prompt.compute import SectionMemo
 from compositor.context.transcript.history import History
 from compositor.errors import TranscriptFormatError
 from compositor.loop.offering import with_recorded_tools
-from compositor.loop.opening import Surroundings, plan_head, wire_context
+from compositor.loop.opening import Surroundings, plan_head, refuse_oversize, wire_context
 from compositor.loop.resume import (
     Recorded,
     choose_head,
@@ -45,9 +45,10 @@ from .heads import HeadStore
 
 
 class Begun(Struct, frozen=True, kw_only=True):
-    """The conversation that a session begins or goes on with. `events` and `news` are in it and not stored yet."""
+    """The conversation that a session begins or goes on with. `events` and `news` are in it and not stored yet; `memo` is what the planned head remembers."""
 
     conversation: Conversation
+    memo: SectionMemo
     events: tuple[PrefixEvent, ...] = ()
     news: tuple[TranscriptEntry, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -57,18 +58,20 @@ def begin_session(
     contract: RunContract, around: Surroundings, history: History | None, home: Path, clock: Clock
 ) -> Begun:
     """A new conversation, or that of `history` with its recorded head and what is new behind it."""
-    planned = plan_head(contract, around)
-    edits = edits_body(contract.settings.compositor.cache.edits)
-    options = request_options(contract, RequestWishes(context_management=edits))
+    made = plan_head(contract, around)
+    planned = made.parts
+    options = session_options(contract)
     if history is None:
         head = choose_head(planned, None, replays=True).head
+        refuse_oversize(head, contract)
         prefix = empty_prefix(head, _facts(contract, options), _wire(contract, options))
-        return Begun(conversation=Conversation(prefix=prefix, options=options))
+        return Begun(conversation=Conversation(prefix=prefix, options=options), memo=made.memo)
     options, kept = latched_options(options, history)
     wire = _wire(contract, options)
     replays = contract.settings.compositor.resume_head == "replay"
     choice = choose_head(planned, _recorded(history, home, wire), replays=replays)
     head = with_recorded_tools(choice.head, history.path.markers, wire)
+    refuse_oversize(head, contract)
     history = restore_history(history)
     events = (*choice.events, *model_switch(history, contract.model))
     resumed = rebuild_prefix(empty_prefix(head, _facts(contract, options), wire, events), history)
@@ -80,6 +83,7 @@ def begin_session(
     news = news_entries(planned, choice, history, lambda: Stamp(ids.new(), clock.now()), changed)
     return Begun(
         conversation=record(Conversation(prefix=prefix, options=options), news),
+        memo=made.memo,
         events=(*events, *proved),
         news=news,
         diagnostics=(*history.diagnostics, *choice.diagnostics, *kept, *proof),

@@ -32,11 +32,12 @@ PRIVATE_HOSTS: Final = "COMPOSITOR_PRIVATE_HOSTS"
 
 
 class SessionTools(Struct, frozen=True):
-    """The tools, the permission mode that two of them can change, and the list of tasks that others share."""
+    """The tools, the permission mode that two of them can change, the list of tasks that others share, and the worktree of the session."""
 
     box: ToolBox
     mode: ModeSwitch
     tasks: TaskList
+    worktree: WorktreeState
 
 
 def session_tools(
@@ -74,4 +75,4 @@ def session_tools(
         session=tools,
         more=servers,
     )
-    return SessionTools(box, switch, tasks)
+    return SessionTools(box, switch, tasks, worktree)

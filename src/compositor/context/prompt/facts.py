@@ -31,11 +31,20 @@ class MachineFacts(Struct, frozen=True, kw_only=True):
     shell: str = ""
 
 
+class Style(Struct, frozen=True):
+    """An output style: its name, and what it says."""
+
+    name: str
+    text: str
+
+
 class SessionFacts(Struct, frozen=True, kw_only=True):
-    """Facts fixed at the start of a session (R059, R104).
+    """Facts fixed at the start of a session, or at a reset event (R059, R071, R104).
 
     `date` is the local calendar date, `YYYY-MM-DD`. `model` is the id sent to the service, `model_name` what people call it,
     `knowledge_cutoff` in words. `language` is what the user asked to be answered in. Empty or `None` where unknown or unset.
+    `tools` are the names of the tools in the request, `memory_rules` how notes are kept, a text a folder; `server_instructions` are servers with
+    what they say, empty while changes are announced at the tail (R058). `clears_results`: old results may disappear.
     """
 
     cwd: str
@@ -47,3 +56,12 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
     knowledge_cutoff: str = ""
     additional_directories: tuple[str, ...] = ()
     language: str | None = None
+    tools: frozenset[str] = frozenset()
+    memory_rules: tuple[str, ...] = ()
+    server_instructions: tuple[tuple[str, str], ...] = ()
+    style: Style | None = None
+    clears_results: bool = False
+    has_scratchpad: bool = False
+    profile_text: str = ""
+    anchors_length: bool = False
+    is_autonomous: bool = False

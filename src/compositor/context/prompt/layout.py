@@ -16,8 +16,9 @@ from compositor.types.request import HeadParts, HeadTool
 from compositor.types.system import EffectivePrompt, SectionText, Zone
 
 from .choose import holds_default, takes_system_context
+from .compute import STEP
 from .entries import ContextEntry
-from .order import SESSION_BOUND, STEP
+from .order import SESSION_BOUND
 from .system_context import render_system_context
 from .user_context import render_user_context
 

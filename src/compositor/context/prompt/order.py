@@ -1,82 +1,42 @@
 """The one table of the system prompt's sections: what comes first, and what is declared about each.
 
-Decides order, zone, priority, scope and condition of every section. The texts stand in `sections/`; which prompt applies is decided in
-`choose.py`. To change what comes first, change the order of the rows.
+Decides order, zone, priority, scope, cache kind and condition of every section. The texts stand in `sections/`, the declarations in `section.py`;
+which prompt applies is decided in `choose.py`. To change what comes first, change the order of the rows.
 """
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable, Sequence
-from typing import TypeAlias, assert_never
+from compositor.types.system import Priority
 
-from msgspec import Struct
-
-from compositor.errors import UsageError
-from compositor.types.instructions import EnforcementPower, Instruction, InstructionClass, ModelAuthority, Region
-from compositor.types.provenance import Attribution, Fragment, Lane, Lifetime, Omission, Source
-from compositor.types.system import Priority, SectionText, Zone
-
-from .facts import SectionProfile, SessionFacts
+from .section import (
+    DANGEROUS_uncached_section,
+    DynamicSection,
+    Section,
+    SharedScope,
+    StaticSection,
+    check_sections,
+    memoised_section,
+)
 from .sections.actions import render_actions
+from .sections.autonomous_brief import render_autonomous_brief
 from .sections.doing_tasks import render_doing_tasks
 from .sections.env_info import render_env_info
-from .sections.identity import MINIMAL, render_identity
+from .sections.function_result_clearing import render_function_result_clearing
+from .sections.identity import render_identity
 from .sections.language import render_language
+from .sections.length_anchors import render_length_anchors
+from .sections.mcp_instructions import render_mcp_instructions
+from .sections.memory import render_memory
 from .sections.output_efficiency import render_output_efficiency
+from .sections.output_style import render_output_style
+from .sections.profile_override import render_profile_override
+from .sections.scratchpad import render_scratchpad
+from .sections.session_guidance import render_session_guidance
+from .sections.summarize_tool_results import render_summarize_tool_results
 from .sections.system import render_system
+from .sections.token_budget import render_token_budget
 from .sections.tone_style import render_tone_style
 from .sections.using_tools import render_using_tools
-
-
-class SharedScope(enum.StrEnum):
-    """How widely the bytes of a section may be shared (R046, R086, R087)."""
-
-    GLOBAL = "global"
-    NONE = "none"
-
-
-class DefaultPath(enum.StrEnum):
-    """The ways to make the default prompt (R045); the autonomous one has no sections yet."""
-
-    STANDARD = "standard"
-    MINIMAL = "minimal"
-
-
-class StaticSection(Struct, frozen=True, kw_only=True):
-    """A section before the boundary. Its text depends on the profile alone. `topics` are what the text must cover (R033 to R040)."""
-
-    key: str
-    render: Callable[[SectionProfile], str]
-    scope: SharedScope
-    topics: tuple[str, ...]
-    why_here: str
-    priority: Priority = Priority.P0
-    condition: str = "always, in the default prompt"
-
-    @property
-    def zone(self) -> Zone:
-        return Zone.STATIC
-
-
-class DynamicSection(Struct, frozen=True, kw_only=True):
-    """A section behind the boundary, fixed for the session. `is_session_bound` marks facts of this machine or session (R105)."""
-
-    key: str
-    render: Callable[[SessionFacts], str | None]
-    priority: Priority
-    condition: str
-    why_here: str
-    is_session_bound: bool
-    scope: SharedScope = SharedScope.NONE
-    topics: tuple[str, ...] = ()
-
-    @property
-    def zone(self) -> Zone:
-        return Zone.DYNAMIC
-
-
-Section: TypeAlias = StaticSection | DynamicSection
 
 SECTIONS: tuple[Section, ...] = (
     StaticSection(
@@ -148,21 +108,100 @@ SECTIONS: tuple[Section, ...] = (
         topics=("straight_to_the_point", "not_needlessly_terse", "reader_without_questions"),
         why_here="how to write: how much",
     ),
-    DynamicSection(
-        key="env_info",
-        render=render_env_info,
+    memoised_section(
+        "session_guidance",
+        render_session_guidance,
+        priority=Priority.P0,
+        condition="the session has tools with habits of their own",
+        why_here="how to work: what depends on the tools of this session",
+    ),
+    memoised_section(
+        "memory",
+        render_memory,
+        priority=Priority.P0,
+        condition="a folder of notes is kept",
+        why_here="how to work: what is worth a note for later sessions",
+        is_session_bound=True,
+    ),
+    DANGEROUS_uncached_section(
+        "mcp_instructions",
+        render_mcp_instructions,
+        "servers connect and disconnect while a session runs, and without deltas only the section can say so",
+        priority=Priority.P0,
+        condition="`compositor.mcpInstructions` is `section`, and a server has something to say",
+        why_here="how to work: what servers say about their tools",
+        is_session_bound=True,
+    ),
+    memoised_section(
+        "env_info",
+        render_env_info,
         priority=Priority.P1,
         condition="always, in the default prompt",
         why_here="where the session runs; fixed when it starts",
         is_session_bound=True,
     ),
-    DynamicSection(
-        key="language",
-        render=render_language,
+    memoised_section(
+        "output_style",
+        render_output_style,
+        priority=Priority.P1,
+        condition="an output style is set",
+        why_here="how to write: the style that the user chose",
+    ),
+    memoised_section(
+        "function_result_clearing",
+        render_function_result_clearing,
+        priority=Priority.P1,
+        condition="old tool results are cleared in this session",
+        why_here="how to read: results that are gone",
+    ),
+    memoised_section(
+        "summarize_tool_results",
+        render_summarize_tool_results,
+        priority=Priority.P1,
+        condition="old tool results are cleared in this session",
+        why_here="how to work: what to write down in time",
+    ),
+    memoised_section(
+        "language",
+        render_language,
         priority=Priority.P2,
         condition="a language is set",
         why_here="how to write: a standing wish of the user",
-        is_session_bound=False,
+    ),
+    memoised_section(
+        "scratchpad",
+        render_scratchpad,
+        priority=Priority.P2,
+        condition="commands can be run",
+        why_here="how to work: where temporary files go",
+    ),
+    memoised_section(
+        "token_budget",
+        render_token_budget,
+        priority=Priority.P2,
+        condition="always, in the default prompt",
+        why_here="how to work: what a budget means, should there be one",
+    ),
+    memoised_section(
+        "profile_override",
+        render_profile_override,
+        priority=Priority.P2,
+        condition="`compositor.profileInstructions` is set",
+        why_here="what a group of users wants in addition",
+    ),
+    memoised_section(
+        "length_anchors",
+        render_length_anchors,
+        priority=Priority.P3,
+        condition="`compositor.lengthAnchors` is on",
+        why_here="how to write: how much, in numbers",
+    ),
+    memoised_section(
+        "autonomous_brief",
+        render_autonomous_brief,
+        priority=Priority.P3,
+        condition="the autonomous mode is on",
+        why_here="how to work: when nobody watches",
     ),
 )
 
@@ -170,82 +209,6 @@ SESSION_BOUND: frozenset[str] = frozenset(
     section.key for section in SECTIONS if isinstance(section, DynamicSection) and section.is_session_bound
 )
 """Keys of the sections that move to the first user message when session facts are excluded from the prompt (R105)."""
-
-STEP = "prompt"
-
-
-def default_sections(profile: SectionProfile, facts: SessionFacts, path: DefaultPath) -> tuple[SectionText, ...]:
-    """The default prompt in table order; a section that has nothing to say leaves nothing behind (R053)."""
-    match path:
-        case DefaultPath.MINIMAL:
-            return (
-                _section_text("minimal", Zone.STATIC, MINIMAL, Lifetime.RELEASE, "the minimal prompt is switched on"),
-            )
-        case DefaultPath.STANDARD:
-            return tuple(text for section in SECTIONS if (text := _render(section, profile, facts)) is not None)
-        case _:
-            assert_never(path)
-
-
-def left_out_sections(facts: SessionFacts) -> tuple[Omission, ...]:
-    """Sections of the standard path that have nothing to say in this session, each with its condition."""
-    return tuple(
-        Omission(f"section {section.key}", f"its condition does not hold: {section.condition}", STEP)
-        for section in SECTIONS
-        if isinstance(section, DynamicSection) and not section.render(facts)
-    )
-
-
-def section_instruction(section: Section) -> Instruction:
-    """What is declared about a section as an instruction to the model (R016, R018, R023)."""
-    return Instruction(
-        name=section.key,
-        kind=InstructionClass.SYSTEM_PROMPT,
-        producer=f"context/prompt/sections/{section.key}.py",
-        region=Region.SYSTEM,
-        form=f"text in the {section.zone.value} block of the system prompt",
-        authority=ModelAuthority.OPERATOR,
-        power=EnforcementPower.NONE,
-        why_here=section.why_here,
-    )
-
-
-def check_sections(sections: Sequence[Section]) -> None:
-    """Refuse a table that cannot be laid out (R031, R046, R047). Raises `UsageError` with the key of the section."""
-    seen: set[str] = set()
-    boundary_passed = False
-    for section in sections:
-        if section.key in seen:
-            raise UsageError(f"two sections have the key {section.key!r}", where="the table of sections")
-        seen.add(section.key)
-        boundary_passed = boundary_passed or section.zone is Zone.DYNAMIC
-        if section.zone is Zone.STATIC and section.scope is not SharedScope.GLOBAL:
-            raise UsageError(
-                f"section {section.key!r} stands before the boundary without the widest scope",
-                where="the table of sections",
-            )
-        if section.zone is Zone.STATIC and boundary_passed:
-            raise UsageError(
-                f"static section {section.key!r} stands behind the boundary", where="the table of sections"
-            )
-
-
-def _render(section: Section, profile: SectionProfile, facts: SessionFacts) -> SectionText | None:
-    match section:
-        case StaticSection():
-            return _section_text(
-                section.key, section.zone, section.render(profile), Lifetime.RELEASE, section.condition
-            )
-        case DynamicSection():
-            text = section.render(facts)
-            return _section_text(section.key, section.zone, text, Lifetime.SESSION, section.condition) if text else None
-        case _:
-            assert_never(section)
-
-
-def _section_text(key: str, zone: Zone, text: str, lifetime: Lifetime, gate: str) -> SectionText:
-    origin = Attribution(Source("section", key), Lane.SYSTEM, lifetime, gate)
-    return SectionText(key=key, zone=zone, fragment=Fragment(text, origin))
 
 
 check_sections(SECTIONS)

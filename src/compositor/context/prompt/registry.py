@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from compositor.types.instructions import EnforcementPower, Instruction, InstructionClass, ModelAuthority, Region
 
-from .order import SECTIONS, section_instruction
+from .order import SECTIONS
+from .section import section_instruction
 
 
 def _given(name: str, why: str) -> Instruction:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compositor.context.memory.automatic import MemoryIndex, keeping_rules
+from compositor.context.memory.automatic import MemoryIndex
 from compositor.context.memory.chain import MemoryChain
 from compositor.context.memory.labels import memory_label
 from compositor.context.memory.markdown import Piece
@@ -66,9 +66,6 @@ def render_user_context(entries: Sequence[ContextEntry]) -> tuple[Fragment, ...]
 
 def _index_fragments(index: MemoryIndex) -> list[Fragment]:
     found: list[Fragment] = []
-    if index.folder.is_kept:
-        rules = f"\n\n{keeping_rules(index.folder)}"
-        found.append(context_fragment(rules, "keeping notes", Lane.USER_CONTEXT, "notes are kept in this session"))
     if index.file is not None:
         found += _fragments(index.file, (Piece(index.file.first_line, index.file.text),))
     return found

@@ -1,0 +1,227 @@
+"""A request to run becomes an opened session: contract, surroundings, head and history, ready to compile its next request.
+
+Decides the order in which a session opens. Decides nothing about context or permission, sends nothing and writes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from compositor._version import __version__
+from compositor.adapters.approvals_rules import approved_file, read_approved
+from compositor.adapters.clock import clock_from
+from compositor.adapters.home import find_home
+from compositor.adapters.ids import UuidSource
+from compositor.adapters.mcp.session import find_servers
+from compositor.adapters.sessions.begin import begin_session
+from compositor.adapters.sessions.past import Past, find_past
+from compositor.adapters.sessions.pattern import lifetime_note, session_lifetime
+from compositor.adapters.settings_files import SettingsPlaces, find_places, load_settings
+from compositor.adapters.surroundings import gather
+from compositor.adapters.trust import foreign_settings, read_trust
+from compositor.config.candidates import session_facts
+from compositor.config.contract import Host, RunContract, resolve_contract
+from compositor.config.environment import EffectiveEnvironment, join_environment
+from compositor.config.flags import SOURCES, Flags
+from compositor.config.mcp_servers import ServerChoice
+from compositor.config.price import priced
+from compositor.config.settings import Settings
+from compositor.context.prompt.compute import SectionMemo
+from compositor.context.transcript.codec import SessionHeader
+from compositor.context.transcript.history import History
+from compositor.context.transcript.journal import last_send
+from compositor.errors import UsageError
+from compositor.loop.accounting import Account, Tariff, open_account
+from compositor.loop.opening import Surroundings, plan_policy
+from compositor.loop.session import Conversation
+from compositor.policy.policy import Policy
+from compositor.policy.rules import with_approvals
+from compositor.ports import Clock
+from compositor.types.diagnostics import Diagnostic
+from compositor.types.entries import TranscriptEntry
+from compositor.types.servers import McpServer
+from compositor.types.snapshot import PrefixEvent
+
+
+class Opening(Struct, frozen=True, kw_only=True):
+    """What is asked for. At most one of `resume` (an id or a file), `continues` and `transcript` (a file) is set."""
+
+    flags: Flags
+    project: str
+    environ: Mapping[str, str]
+    resume: str | None = None
+    continues: bool = False
+    transcript: str | None = None
+    interactive: bool = False
+
+
+class Opened(Struct, frozen=True, kw_only=True):
+    """A session, ready to compile its next request.
+
+    `events` are prefix events that opening it caused, `look` resolves settings and surroundings of a directory anew, `copied` the entries of another file that it begins with, `news` the
+    notes about what changed since its head was recorded; the conversation holds both already, the store does not yet.
+    """
+
+    contract: RunContract
+    around: Surroundings
+    policy: Policy
+    conversation: Conversation
+    account: Account
+    header: SessionHeader
+    clock: Clock
+    environment: EffectiveEnvironment
+    home: str
+    places: SettingsPlaces
+    flags: Flags
+    events: tuple[PrefixEvent, ...]
+    look: Callable[[str], tuple[RunContract, Surroundings]]
+    memo: SectionMemo
+    copied: tuple[TranscriptEntry, ...] = ()
+    news: tuple[TranscriptEntry, ...] = ()
+    servers: tuple[McpServer, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def open_session(opening: Opening) -> Opened:
+    """Resolve the contract, gather what surrounds the project, compile or replay the head, load the history. Sends nothing, writes nothing."""
+    environ = opening.environ
+    cwd = _project(opening.project)
+    home = find_home(environ)
+    clock = clock_from(environ)
+    places = find_places(cwd, environ)
+    settings = current_settings(opening.flags, places)
+    trust = read_trust(home, places.root, foreign=foreign_settings(environ))
+    past = find_past(home, cwd, resume=opening.resume, continues=opening.continues, transcript=opening.transcript)
+    history = past.history if past is not None else None
+    flags = _flags(opening.flags, history)
+    environment = join_environment(environ, settings, trust)
+    servers = find_servers(
+        places,
+        home,
+        environment.variables,
+        flags=flags,
+        settings=settings,
+        trust=trust,
+        interactive=opening.interactive,
+    )
+    host = _host(opening, servers, environment, places)
+    contract = resolve_contract(flags, settings, environ, cwd=cwd, trust=trust, host=host)
+    lifetime = session_lifetime(contract, home, cwd, is_new=past is None)
+    contract = msgspec.structs.replace(contract, ttl_wish=lifetime.ttl)
+    around = _gather(contract, places, opening, clock, environment)
+    policy, policy_notes = plan_policy(contract, around, interactive=opening.interactive)
+    policy = approved_policy(policy, home, places)
+    begun = begin_session(contract, around, history, home, clock)
+    return Opened(
+        contract=contract,
+        around=around,
+        policy=policy,
+        conversation=begun.conversation,
+        account=_account(contract, history),
+        header=_header(past, cwd, clock),
+        clock=clock,
+        environment=environment,
+        servers=servers.servers,
+        home=str(home),
+        places=places,
+        flags=flags,
+        events=begun.events,
+        look=_looking(opening, contract, flags, host, clock),
+        memo=begun.memo,
+        copied=past.copied if past is not None else (),
+        news=begun.news,
+        diagnostics=(
+            *contract.diagnostics,
+            *servers.diagnostics,
+            *around.diagnostics,
+            *policy_notes,
+            *begun.diagnostics,
+            lifetime_note(lifetime),
+        ),
+    )
+
+
+def _looking(
+    opening: Opening, contract: RunContract, flags: Flags, host: Host, clock: Clock
+) -> Callable[[str], tuple[RunContract, Surroundings]]:
+    """Resolves settings and surroundings of a directory anew. Model, trust and the lifetime of markers stay those of the session (R265)."""
+    kept, environ = msgspec.structs.replace(flags, model=contract.model), opening.environ
+
+    def look(cwd: str) -> tuple[RunContract, Surroundings]:
+        places = find_places(cwd, environ)
+        settings = current_settings(opening.flags, places)
+        environment = join_environment(environ, settings, contract.trust)
+        renewed = resolve_contract(kept, settings, environ, cwd=cwd, trust=contract.trust, host=host)
+        renewed = msgspec.structs.replace(renewed, ttl_wish=contract.ttl_wish)
+        return renewed, _gather(renewed, places, opening, clock, environment)
+
+    return look
+
+
+def approved_policy(policy: Policy, home: Path, places: SettingsPlaces) -> Policy:
+    approved = read_approved(home, places.root)
+    return with_approvals(policy, approved.rules, file=str(approved_file(home, places.root)))
+
+
+def current_settings(flags: Flags, places: SettingsPlaces) -> Settings:
+    return load_settings(places, given=flags.settings, sources=flags.setting_sources)
+
+
+def _host(opening: Opening, servers: ServerChoice, environment: EffectiveEnvironment, places: SettingsPlaces) -> Host:
+    facts = session_facts(
+        opening.flags,
+        environment.variables,
+        has_servers=bool(servers.servers),
+        has_person=opening.interactive,
+        is_repository=Path(places.root, ".git").exists(),
+    )
+    return Host(session=facts)
+
+
+def _project(project: str) -> str:
+    cwd = os.path.realpath(project)
+    if not Path(cwd).is_dir():
+        raise UsageError(f"the project directory {project!r} does not exist", hint="Give a directory with --project")
+    return cwd
+
+
+def _flags(flags: Flags, history: History | None) -> Flags:
+    """A resumed session keeps its model unless another one is asked for."""
+    sent = last_send(history.journal) if history is not None else None
+    if sent is None or flags.model is not None:
+        return flags
+    return msgspec.structs.replace(flags, model=sent.record.options.model)
+
+
+def _gather(
+    contract: RunContract, places: SettingsPlaces, opening: Opening, clock: Clock, environment: EffectiveEnvironment
+) -> Surroundings:
+    sources = opening.flags.setting_sources
+    levels = SOURCES if sources is None else sources
+    around = gather(contract, places, opening.environ, clock, sources=tuple(level.value for level in levels))
+    return msgspec.structs.replace(around, tool_search=environment.variables.get("ENABLE_TOOL_SEARCH"))
+
+
+def _account(contract: RunContract, history: History | None) -> Account:
+    price = priced(contract.model, contract.settings.compositor.prices)
+    tariff = Tariff(minimum=contract.profile.cache_minimum, price=price)
+    return open_account(tariff, () if history is None else history.journal.sends)
+
+
+def _header(past: Past | None, cwd: str, clock: Clock) -> SessionHeader:
+    """A resumed session goes on in its own file; any other transcript is only read."""
+    if past is not None and past.own is not None:
+        return past.own
+    imported = past.path if past is not None and past.copied else None
+    return SessionHeader(
+        session_id=UuidSource().new(),
+        time=clock.now(),
+        cwd=cwd,
+        program=f"compositor/{__version__}",
+        imported_from=imported,
+    )
