@@ -45,7 +45,7 @@ def test_the_first_difference_of_two_files(call: Any, tmp_path: Path) -> None:
 def test_a_continuation_loses_nothing(call: Any, tmp_path: Path) -> None:
     one, two = saved(tmp_path, "one.json", body("calm")), saved(tmp_path, "two.json", body("calm", "go on"))
     assert call("diff", one, two) == (0, "B begins with everything that A holds: nothing cached is lost.\n", "")
-    assert json.loads(call("diff", one, two, "--json").out) == {"difference": None}
+    assert json.loads(call("diff", one, two, "--json").out) == {"difference": None, "producer": None}
 
 
 @pytest.mark.req("R259")
@@ -110,3 +110,12 @@ def test_no_such_session(call: Any) -> None:
     ended = call("cost", "zzz")
     assert (ended.code, ended.out) == (2, "")
     assert "there is no session 'zzz'" in ended.err
+
+
+def test_the_producer_of_a_difference_between_recorded_requests_is_named(call: Any, session: str) -> None:
+    told = json.loads(call("diff", f"{session}:4", f"{session}:1", "--json").out)
+    assert told["difference"]["path"] == "messages[2].content[0]"
+    # What is gone was an answer of the model: an entry of the conversation.
+    assert told["producer"].startswith("entry ")
+    assert "is gone in messages[2]" in told["producer"]
+    assert "producer: entry " in call("diff", f"{session}:4", f"{session}:1").out

@@ -18,12 +18,15 @@ from compositor.loop.effects import EndReason
 from compositor.runtime.events import (
     AgentEvent,
     AnswerEnded,
+    CacheExpired,
     CallEnded,
     CallJudged,
     Compacted,
     CompactionFailed,
     CompactionStep,
     Mended,
+    PrefixKept,
+    PrefixMoves,
     Retrying,
 )
 from compositor.types.blocks import ToolResultBlock
@@ -91,6 +94,13 @@ class JsonLines:
                         "error": notice.failure.message,
                     }
                 )
+            case PrefixMoves(move=move, refused=refused):
+                moved = {"events": move.events, "lost_tokens": move.lost, "dollars": move.dollars, "refused": refused}
+                self._line({"type": "system", "subtype": "prefix_moves", **moved})
+            case PrefixKept(fault=text):
+                self._line({"type": "system", "subtype": "prefix_kept", "text": text})
+            case CacheExpired(text=text):
+                self._line({"type": "system", "subtype": "cache_expired", "text": text})
             case Mended(cause=cause, remedy=remedy, events=events):
                 remedy_name = type(remedy).__name__
                 fields = {"remedy": remedy_name, "cause": cause, "events": events}

@@ -14,6 +14,7 @@ from msgspec import Struct
 from compositor.config.price import Price
 from compositor.context.cache.attribution import Attribution, attribute
 from compositor.context.cache.book import SECONDS, CacheBook
+from compositor.context.cache.clearing import plan_clearing
 from compositor.context.cache.forecast import Forecast, plan_forecast
 from compositor.context.cache.lifetime import Use, pause_line
 from compositor.context.cache.positions import (
@@ -122,6 +123,10 @@ def forecast_request(account: Account, prefix: Prefix, compiled: Compiled, now: 
         tally=tally,
         scale=account.scale,
     )
+    clearing = plan_clearing(
+        compiled.options.context_management, prefix.boundaries, compiled.pending, total_tokens(line)
+    )
+    line = msgspec.structs.replace(line, clearing=clearing)
     positions = request_positions(line)
     account = _recall(account, positions, compiled)
     forecast = plan_forecast(

@@ -9,12 +9,15 @@ import msgspec
 
 from compositor.config.price import find_price
 from compositor.context.cache.book import CacheBook
+from compositor.context.cache.clearing import plan_clearing
 from compositor.context.cache.forecast import Forecast, plan_forecast
 from compositor.context.cache.positions import Line, TokenTally, extend_tally, request_positions, total_tokens
 from compositor.context.finish import finish, pinned_mark
 from compositor.context.messages.legality import WireContext
 from compositor.context.prefix import Prefix, empty_prefix, extend
 from compositor.emulator.cache import PromptCache, positions_of
+from compositor.emulator.edits import edited
+from compositor.emulator.rendering import Sight
 from compositor.types.attachments import TextAttachment
 from compositor.types.blocks import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, TranscriptEntry, UserEntry
@@ -84,12 +87,16 @@ class Session:
             images=self.prefix.tail.legality.images > 0,
             tally=self.tally,
         )
+        asked = compiled.options.context_management
+        clearing = plan_clearing(asked, self.prefix.boundaries, compiled.pending, total_tokens(line))
+        line = msgspec.structs.replace(line, clearing=clearing)
         positions = request_positions(line)
         forecast = plan_forecast(
             self.book, positions, total=total_tokens(line), minimum=MINIMUM, now=self.now, price=find_price(MODEL)
         )
         self.book = self.book.after(positions, forecast.expected, minimum=MINIMUM, now=self.now)
-        theirs = positions_of(msgspec.json.decode(compiled.body), bytes_per_token=BYTES_PER_TOKEN)
+        sight = Sight(bytes_per_token=BYTES_PER_TOKEN)
+        theirs = positions_of(edited(msgspec.json.decode(compiled.body), sight).body, sight=sight)
         use, self.service = self.service.use(theirs, minimum=MINIMUM, now=self.now)
         hit, last = forecast.expected.hit, forecast.expected.last_write
         assert use.read == (theirs[hit.ordinal - 1].tokens if hit is not None else 0)

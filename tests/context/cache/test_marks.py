@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compositor.config.options import TURN_SCOPE_BETA
+from compositor.types.json import raw_json
 from compositor.types.request import CacheRegion
 from compositor.types.snapshot import Facts, Latch
 from tests.context.cache.session import Session
@@ -85,3 +86,24 @@ def test_a_pin_inside_a_settled_round_is_a_position_of_its_own() -> None:
     assert session.previous is not None
     assert (CacheRegion.MESSAGES, 4) in {(mark.region, mark.index) for mark in session.previous.markers}
     assert [mark.region for mark in session.previous.markers].count(CacheRegion.SYSTEM) == 1
+
+
+@pytest.mark.req("R272", "R273")
+@given(st.integers(0, 2**32), st.integers(0, 6))
+def test_the_break_that_clearing_by_the_service_makes_is_forecast(seed: int, keep: int) -> None:
+    rng = random.Random(seed)
+    session = Session(FACTS, msgspec.structs.replace(WIRE, betas=("context-management-2025-06-27",)))
+    edit = {
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "tool_uses", "value": 8},
+        "keep": {"type": "tool_uses", "value": keep},
+    }
+    session.options = msgspec.structs.replace(session.options, context_management=raw_json({"edits": [edit]}))
+    session.ask()
+    for _ in range(12):
+        forecast, read, written = session.send()
+        assert (forecast.read > 0, forecast.written > 0) == (read > 0, written > 0)
+        calls = rng.choice([0, 1, 1, 2, 5])
+        session.answer(calls)
+        session.ask(results=calls, words=rng.choice([40, 90]))
+        session.now += rng.choice([1.0, 301.0])

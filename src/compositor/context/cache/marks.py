@@ -18,17 +18,20 @@ from compositor.types.blocks import (
     TextBlock,
     ThinkingBlock,
     ToolReferenceBlock,
+    ToolResultBlock,
     UnknownBlock,
 )
 from compositor.types.messages import TURN_SCOPED, Part, Role
 from compositor.types.request import Chunk, Head
+
+from .clearing import Results
 
 
 class Mark(Struct, frozen=True, kw_only=True):
     """A block that may carry a marker, and the prefix that ends with it.
 
     `message` and `blocks` count behind the head's own message, `blocks` through the block itself; `inside` estimates the tokens of its message up
-    to there. `digest` names the bytes of the prefix and how many turn-scoped messages in it the model still sees.
+    to there, `results` counts the tool results through it. `digest` names the bytes of the prefix and how many turn-scoped messages in it the model still sees.
     """
 
     message: int
@@ -36,6 +39,7 @@ class Mark(Struct, frozen=True, kw_only=True):
     blocks: int
     inside: int
     digest: str
+    results: int
 
 
 class Ahead(Struct, frozen=True, kw_only=True):
@@ -48,6 +52,7 @@ class Ahead(Struct, frozen=True, kw_only=True):
     view: ViewState
     messages: int
     blocks: int
+    results: Results = Results()
     spares_system: bool = False
 
 
@@ -60,6 +65,8 @@ def find_mark(ahead: Ahead, chunks: Sequence[Chunk], *, settled: bool) -> Mark |
     before, chunk = chunks[:offset], chunks[offset]
     data = chunk.data[: block_end(chunk, block)]
     state = ahead.view.add((*before, msgspec.structs.replace(chunk, data=data)), ahead.head)
+    parts = chunk.message.parts if chunk.message is not None else ()
+    results = sum(isinstance(part.block, ToolResultBlock) for part in parts[: block + 1])
     shown = len(chunks) if settled else _shown_from(chunks)
     scoped = sum(is_scoped(one) for one in before[shown:])
     return Mark(
@@ -68,6 +75,7 @@ def find_mark(ahead: Ahead, chunks: Sequence[Chunk], *, settled: bool) -> Mark |
         blocks=ahead.blocks + count_blocks(before, shown=shown) + block + 1,
         inside=estimate_tokens(data),
         digest=f"{state.digest}+{scoped}" if scoped else state.digest,
+        results=ahead.results.add(before).count + results,
     )
 
 

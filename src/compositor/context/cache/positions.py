@@ -19,6 +19,7 @@ from compositor.context.view import ViewState
 from compositor.types.persistent import Rope
 from compositor.types.request import CacheRegion, Chunk, Compiled, Head, MarkerPlan, RequestOptions, Ttl
 
+from .clearing import NOTHING, Clearing, Results, cleared_before
 from .marks import Mark, is_scoped
 
 LOOK_BACK = 20
@@ -28,7 +29,7 @@ LOOK_BACK = 20
 class Boundary(Struct, frozen=True, kw_only=True):
     """The end of a request that was answered: `messages` and `blocks` count what stands in front of it behind the head's own.
 
-    `mark` is the block that carried its last marker, `images` the number of images up to here.
+    `mark` is the block that carried its last marker, `images` the number of images up to here, `results` the tool results.
     """
 
     messages: int
@@ -36,6 +37,7 @@ class Boundary(Struct, frozen=True, kw_only=True):
     view: ViewState
     mark: Mark | None
     images: int
+    results: Results
 
 
 class Position(Struct, frozen=True, kw_only=True):
@@ -68,7 +70,7 @@ class Line(Struct, frozen=True, kw_only=True):
     """A request and what is known of its messages without looking at them again.
 
     `boundaries`, `mark` (of its own end) and `pinned` are the prefix's own; `tally` must have been extended over `compiled.settled`.
-    `images`: whether it holds any. `scale` is the model's ratio of reported to estimated tokens.
+    `images`: whether it holds any. `clearing` is what the service clears of it. `scale` is the model's ratio of reported to estimated tokens.
     """
 
     compiled: Compiled
@@ -77,6 +79,7 @@ class Line(Struct, frozen=True, kw_only=True):
     tally: TokenTally
     pinned: Mark | None = None
     images: bool = False
+    clearing: Clearing = NOTHING
     scale: float = 1.0
 
 
@@ -113,7 +116,8 @@ def total_tokens(line: Line) -> int:
     """The estimate for the whole request."""
     head = line.compiled.head
     fixed = _parts_of(head)[-1][1] + sum(_context_tokens(chunk.data) for chunk in _context(head))
-    return round(line.scale * (fixed + line.tally.before(len(line.compiled.settled)) + _tokens(line.compiled.pending)))
+    messages = line.tally.before(len(line.compiled.settled)) + _tokens(line.compiled.pending) - line.clearing.tokens
+    return round(line.scale * (fixed + messages))
 
 
 def _message_positions(line: Line, start: Position) -> Iterator[Position]:
@@ -145,8 +149,11 @@ def _position(line: Line, start: Position, mark: Mark, end: Boundary | None) -> 
     settled = len(compiled.settled)
     before = line.tally.before(min(mark.message, settled))
     before += _tokens(compiled.pending[: max(mark.message - settled, 0)])
+    cleared = min(mark.results, line.clearing.count)
+    before -= cleared_before(line.boundaries, cleared) if cleared else 0
+    digest = f"{mark.digest}~{cleared}" if cleared else mark.digest
     return Position(
-        key=_name(settings_key(compiled.options, images=line.images), mark.digest),
+        key=_name(settings_key(compiled.options, images=line.images), digest),
         ordinal=start.ordinal + mark.blocks,
         tokens=start.tokens + round(line.scale * (before + mark.inside)),
         what=f"messages[{index}]",

@@ -1,0 +1,81 @@
+"""What the service clears by itself before it reads a request (`context_management`), and what that does to prefixes (R273; wire page 4.11, 5.1).
+
+Decides how many of the oldest tool results are gone, by the parameters that are sent. Each request is cleared anew from the whole history, so every
+prefix that holds a result which is cleared now and was not before is a new one: its break is forecast, not discovered.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw, Struct
+
+from compositor.types.blocks import ToolResultBlock
+from compositor.types.json import decode_json
+from compositor.types.persistent import Rope
+from compositor.types.request import Chunk
+
+if TYPE_CHECKING:
+    from .positions import Boundary
+
+BYTES, FRAME = 4, 25
+"""Bytes of a token, and the tokens that stay of a cleared result: its frame and the service's placeholder."""
+
+
+class Results(Struct, frozen=True):
+    """Tool results up to some place: how many, and about how many tokens clearing them frees."""
+
+    count: int = 0
+    tokens: int = 0
+
+    def add(self, chunks: Iterable[Chunk]) -> Results:
+        count, tokens = self.count, self.tokens
+        for chunk in chunks:
+            for part, size in zip(chunk.message.parts, chunk.sizes, strict=True) if chunk.message is not None else ():
+                if isinstance(part.block, ToolResultBlock):
+                    count += 1
+                    tokens += size // BYTES - FRAME
+        return Results(count, tokens)
+
+
+class Clearing(Struct, frozen=True):
+    """The oldest `count` results are cleared, which frees about `tokens`."""
+
+    count: int = 0
+    tokens: int = 0
+
+
+NOTHING = Clearing()
+
+
+def plan_clearing(asked: Raw | None, ends: Rope[Boundary], pending: Iterable[Chunk], total: int) -> Clearing:
+    """What the service clears of a request of `total` estimated tokens. Tools that an edit excludes are counted as if they were not."""
+    edit = _edit(asked)
+    if edit is None:
+        return NOTHING
+    every = (ends[-1].results if len(ends) else Results()).add(pending)
+    trigger = edit.get("trigger") or {"type": "input_tokens", "value": 100_000}
+    size = every.count if trigger["type"] == "tool_uses" else total
+    count = every.count - (edit.get("keep") or {"value": 3})["value"]
+    if size < trigger["value"] or count <= 0:
+        return NOTHING
+    tokens = cleared_before(ends, count)
+    least = (edit.get("clear_at_least") or {"value": 0})["value"]
+    return Clearing(count, tokens) if tokens >= least else NOTHING
+
+
+def cleared_before(ends: Rope[Boundary], count: int) -> int:
+    """Estimated tokens that the oldest `count` results free, to the round."""
+    number = bisect.bisect_right(range(len(ends)), count, key=lambda at: ends[at].results.count)
+    found = ends[number - 1].results if number else Results()
+    return found.tokens
+
+
+def _edit(asked: Raw | None) -> dict[str, Any] | None:
+    edits = decode_json(bytes(asked)).get("edits") if asked is not None else None
+    found = (
+        [edit for edit in edits if edit.get("type") == "clear_tool_uses_20250919"] if isinstance(edits, list) else []
+    )
+    return found[0] if found else None
