@@ -247,7 +247,7 @@ def test_a_request_that_ends_with_an_answer_is_refused_on_models_without_prefill
         ),
         (
             HeadParts(tools=PARTS.tools, system=PARTS.system, context=PARTS.context[:1]),
-            "section opening changed in messages[0]",
+            "section claude_md is gone in messages[0]",
         ),
     ],
     ids=["tool", "section", "memory"],

@@ -6,8 +6,9 @@ finished; never changes one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
+from typing import TypeAlias
 
 from compositor.context.head import TEXT_CLOSING, TEXT_OPENING
 from compositor.context.wire.canonical import CLOSING, encode_block, opening
@@ -150,14 +151,16 @@ def first_difference(earlier: Compiled, later: Compiled) -> Difference | None:
     for region, old, new in regions:
         for index, (one, two) in enumerate(zip_longest(old, new)):
             if one is None or two is None or one.data != two.data:
-                return _difference(region, index, one, two)
+                return _difference(region, index, (one, two), (old, new))
     start = _shared_messages(earlier, later)
-    older, newer = (islice(request.message_chunks(), start, None) for request in (earlier, later))
+    older, newer = (tuple(islice(request.message_chunks(), start, None)) for request in (earlier, later))
     for index, (one, two) in enumerate(zip_longest(older, newer), start):
         if one is None:
             return None
         if two is None or one.data != two.data:
-            return _difference(CacheRegion.MESSAGES, index, one, two)
+            return _difference(
+                CacheRegion.MESSAGES, index, (one, two), (older[index - start :], newer[index - start :])
+            )
     return None
 
 
@@ -168,18 +171,46 @@ def _shared_messages(earlier: Compiled, later: Compiled) -> int:
     return len(earlier.settled) + (earlier.head.context is not None)
 
 
-def _difference(region: CacheRegion, index: int, old: Chunk | None, new: Chunk | None) -> Difference:
-    before, after = _departure(old, new)
-    named = after or before
-    what = f"{named.source.kind} {named.source.name}".strip() if named is not None else "an element"
-    if old is None:
-        verb = "was added"
-    elif new is None:
-        verb = "is gone"
+_Sides: TypeAlias = tuple[Chunk | None, Chunk | None]
+
+
+def _difference(
+    region: CacheRegion, index: int, sides: _Sides, regions: tuple[Sequence[Chunk], Sequence[Chunk]]
+) -> Difference:
+    """`sides` are the two elements that differ, `regions` all that stand in the region (or behind them) on either side."""
+    before, after = _departure(*sides)
+    if before is not None and after is not None and before.source != after.source:
+        what = _between(before.source, after.source, *map(_sources, regions))
     else:
-        verb = "changed"
-    cause = f"{what} {verb} in {region.value}[{index}]"
-    return Difference(region=region, index=index, before=before, after=after, cause=cause)
+        named = after or before
+        verb = "was added" if sides[0] is None else "is gone" if sides[1] is None else "changed"
+        what = f"{_label(named.source) if named is not None else 'an element'} {verb}"
+    return Difference(
+        region=region, index=index, before=before, after=after, cause=f"{what} in {region.value}[{index}]"
+    )
+
+
+def _between(before: Source, after: Source, old: Sequence[Source], new: Sequence[Source]) -> str:
+    """What happened where one source gave way to another: it went, the other came, their order changed, or the earlier one did."""
+    if before not in new:
+        return f"{_label(before)} is gone" if after in old else f"{_label(before)} became {_label(after)}"
+    if after not in old:
+        return f"{_label(after)} was added"
+    kept_old, kept_new = [one for one in old if one in new], [one for one in new if one in old]
+    if kept_old != kept_new:
+        return f"{_label(after)} moved in front of {_label(before)}"
+    return f"{_label(min(before, after, key=old.index))} changed"
+
+
+def _sources(chunks: Sequence[Chunk]) -> list[Source]:
+    """Who made the elements, in order."""
+    return list(
+        dict.fromkeys(origin.source for chunk in chunks for _, origin in chunk_runs(chunk) if origin is not WIRE)
+    )
+
+
+def _label(source: Source) -> str:
+    return f"{source.kind} {source.name}".strip()
 
 
 def _departure(old: Chunk | None, new: Chunk | None) -> tuple[Attribution | None, Attribution | None]:
