@@ -12,6 +12,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from .loop.budget import Spent
 from .policy.hook_output import HookRun
 from .policy.hooks import Hook
 from .types.attachments import Attachment, TextAttachment
@@ -144,6 +145,14 @@ class ToolSource(Protocol):
     async def listings(self) -> tuple[ServerListing, ...]:
         """What the servers of the session offer now. The first call waits a little for those that are still starting."""
         ...
+
+
+class Spending(Protocol):
+    """What all sessions spent today."""
+
+    def add(self, spent: Spent) -> None: ...
+
+    def today(self) -> Spent: ...
 
 
 class SessionStore(Protocol):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from compositor.runtime.agent import Agent
     from compositor.runtime.compaction import Compactor
     from compositor.runtime.events import Watcher
+    from compositor.runtime.line import LineParts
     from compositor.runtime.offering import Offering
 
 
@@ -73,9 +74,8 @@ def build_agent(
     from compositor.adapters.collectors.memory import MemoryCollector, file_views
     from compositor.runtime.agent import Agent, Parts  # with them comes the event loop: compiling needs none
     from compositor.runtime.compacting import Compacting
-    from compositor.runtime.line import LineParts, ModelLine
+    from compositor.runtime.line import ModelLine
     from compositor.runtime.offering import make_offering
-    from compositor.runtime.prefix_gate import PrefixGate
 
     home, around = Path(opened.home), opened.around
     durable = opened.contract.settings.compositor.durable_sessions
@@ -87,24 +87,12 @@ def build_agent(
     tools = _tools(opened, services, offering, interviewer)
     tools.box.files.seed(file_views(around.memory))
     guard = _guard(opened, store, tools, asker=asker, watch=watch)
-    ids, cache = UuidSource(), opened.contract.settings.compositor.cache
     heads = _heads(opened, tools, services)
-    line = LineParts(
-        transport=transport,
-        store=store,
-        clock=opened.clock,
-        ids=ids,
-        watch=watch,
-        chance=random.random,
-        profile=opened.contract.profile.id,
-        gate=PrefixGate(PrefixPolicy(cache.prefix), interviewer),
-        keep_results=cache.kept_when_expired,
-    )
     parts = Parts(
-        line=ModelLine(line, opened.account),
+        line=ModelLine(_line(opened, store, transport, watch, interviewer), opened.account),
         store=store,
         clock=opened.clock,
-        ids=ids,
+        ids=UuidSource(),
         workshop=guard.workshop,
         hooks=guard.hooks,
         compacting=Compacting(_compactor(opened, store.path, tools, heads, watch), watch, guard.hooks),
@@ -116,6 +104,31 @@ def build_agent(
         max_requests=opened.contract.max_turns,
     )
     return Agent(parts, opened.conversation), store
+
+
+def _line(
+    opened: Opened, store: JsonlSession, transport: ModelTransport, watch: Watcher, interviewer: Interviewer | None
+) -> LineParts:
+    """The line to the model, with what stands before each request: a prefix that was paid for, and the budgets."""
+    from compositor.adapters.spending import DaySpending, spent_before
+    from compositor.runtime.budget_gate import make_budget
+    from compositor.runtime.line import LineParts
+    from compositor.runtime.prefix_gate import PrefixGate
+
+    own = opened.contract.settings.compositor
+    day = DaySpending(Path(opened.home), opened.clock)
+    return LineParts(
+        transport=transport,
+        store=store,
+        clock=opened.clock,
+        ids=UuidSource(),
+        watch=watch,
+        chance=random.random,
+        profile=opened.contract.profile.id,
+        gate=PrefixGate(PrefixPolicy(own.cache.prefix), interviewer),
+        budget=make_budget(own, day, lambda: spent_before(store.path, own.prices), interviewer),
+        keep_results=own.cache.kept_when_expired,
+    )
 
 
 def plan_compaction(opened: Opened, focus: str) -> tuple[Ladder, Kept]:

@@ -163,7 +163,23 @@ CACHE: Mapping[str, Key] = {
     ),
 }
 
+BUDGET_SPAN = Table(
+    {
+        "dollars": _key(Scalar("a number above 0", lambda value: type(value) in {int, float} and value > 0)),
+        "tokens": _key(_whole(1)),
+    }
+)
+BUDGET: Mapping[str, Key] = {
+    "turn": _key(BUDGET_SPAN),
+    "session": _key(BUDGET_SPAN),
+    "day": _key(BUDGET_SPAN),
+    "action": _key(_one_of("stop", "ask")),
+}
+
 OWN: Mapping[str, Key] = {
+    "budget": _key(
+        Table(BUDGET), "What a turn, a session and a day may cost, and what happens at the limit.", scope=Scope.USER
+    ),
     "cache": _key(Table(CACHE), "The prompt cache: see cache.md."),
     "promptCacheTtl": _key(TTL, "Lifetime of cache markers; beats the top-level key of that name."),
     "resumeHead": _key(_one_of("replay", "rebuild"), "Whether a resumed session sends its recorded head or a new one."),

@@ -16,6 +16,7 @@ from msgspec import Struct
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.verdicts import RuleEffect
 
+from .budget import BudgetSettings
 from .cache_choices import CacheSettings
 from .keys import Join, key_at
 from .layer import PRECEDENCE, Layer, Level
@@ -54,6 +55,7 @@ class PermissionSettings(Struct, frozen=True, kw_only=True, rename="camel"):
 class OwnSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     """The keys under `compositor`."""
 
+    budget: BudgetSettings = BudgetSettings()
     cache: CacheSettings = CacheSettings()
     prompt_cache_ttl: Literal["5m", "1h"] | None = None
     resume_head: Literal["replay", "rebuild"] = "replay"

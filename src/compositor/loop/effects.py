@@ -24,6 +24,7 @@ class EndReason(enum.StrEnum):
     PROMPT_TOO_LONG = "prompt_too_long"
     API_ERROR = "api_error"
     CACHE_REFUSED = "cache_refused"
+    BUDGET = "budget"
     ABORTED_STREAMING = "aborted_streaming"
     ABORTED_TOOLS = "aborted_tools"
     HOOK_STOPPED = "hook_stopped"

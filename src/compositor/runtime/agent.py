@@ -187,6 +187,9 @@ class Agent:
 
     async def _request(self) -> turn.TurnEvent:
         """Ask for the next answer. A refusal that can be mended is: each kind of remedy once a request (R222, R224, F06)."""
+        over = await self._line.over_budget(self._conversation)
+        if over is not None:
+            return turn.Failed(EndReason.BUDGET, over)
         await self._renew_head()
         await self._take_in_tools()
         await self._compact(Wish(trigger=Trigger.AUTO))

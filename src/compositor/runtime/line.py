@@ -28,6 +28,7 @@ from compositor.loop.cleaning import clean, plan_cleaning
 from compositor.loop.moves import describe_fault, find_move, is_fault, restore_sent
 from compositor.loop.session import Conversation, compile_next, send_record
 from compositor.ports import Clock, Ids, ModelTransport, SessionStore
+from compositor.runtime.budget_gate import BudgetGate
 from compositor.runtime.driver import ask_model
 from compositor.runtime.events import CacheExpired, PrefixKept, PrefixMoves, RequestStarted, Watcher
 from compositor.runtime.prefix_gate import PrefixGate
@@ -52,6 +53,7 @@ class LineParts(Struct, frozen=True, kw_only=True):
     chance: Callable[[], float]
     profile: str
     gate: PrefixGate | None = None
+    budget: BudgetGate | None = None
     keep_results: int | None = None
 
 
@@ -67,6 +69,13 @@ class ModelLine:
     def begin_turn(self) -> None:
         self.requests = 0
         self.usages = []
+        if self._parts.budget is not None:
+            self._parts.budget.begin_turn()
+
+    async def over_budget(self, conversation: Conversation) -> str | None:
+        """Why the budget lets no further request through."""
+        budget = self._parts.budget
+        return None if budget is None else await budget.refuses(conversation.options.model)
 
     def mind_prefix(self, conversation: Conversation) -> Conversation:
         """The conversation with the prefix that was sent where a fault moved it, and without old results once the cache has expired."""
@@ -153,6 +162,8 @@ class ModelLine:
     def settle(self, prefix: Prefix, sent: Sent, message: AssembledMessage) -> Attribution:
         """Take in an answer: journal, account, usage; gives what became of the forecast."""
         self.usages.append(message.usage)
+        if self._parts.budget is not None:
+            self._parts.budget.add(sent.compiled.options.model, message.usage)
         said = service_verdict(message.diagnostics)
         self.account, cache = settle_answer(self.account, prefix, sent, message.usage, said)
         self.journal(sent, SendOutcome.ANSWERED, message.usage, cache=cache)
