@@ -24,7 +24,6 @@ from compositor.types.provenance import Omission
 from compositor.types.request import Chunk, Head, HeadTool
 from compositor.types.snapshot import EventName, Facts, Latch, PrefixEvent
 
-from .cache.clearing import Results
 from .cache.marks import Ahead, Mark, count_blocks, find_mark
 from .cache.positions import Boundary
 from .head import compile_head
@@ -166,9 +165,9 @@ def mark_at(prefix: Prefix, message: int) -> Mark | None:
     view = start.view if start is not None else ViewState.start(prefix.head)
     messages, blocks = (start.messages, start.blocks) if start is not None else (0, 0)
     inside = chunks[: message - messages + 1]
-    results = (start.results if start is not None else Results()).add(inside[:-1])
-    ahead = _ahead(prefix, view.add(inside[:-1], prefix.head), message, blocks + count_blocks(inside[:-1]), results)
-    return find_mark(ahead, inside[-1:], settled=True)
+    view = view.add(inside[:-1], prefix.head)
+    ahead = _ahead(prefix, view, message, blocks + count_blocks(inside[:-1]))
+    return find_mark(ahead, inside[-1:], view.add(inside[-1:], prefix.head), settled=True)
 
 
 def refold(prefix: Prefix, facts: Facts, name: EventName, cause: str) -> Prefix:
@@ -200,13 +199,11 @@ def _settle(prefix: Prefix, rounds: Sequence[tuple[TranscriptEntry, ...]]) -> Pr
     ends: list[Boundary] = []
     broken: list[Violation] = []
     blocks = prefix.boundaries[-1].blocks if len(prefix.boundaries) else 0
-    results = prefix.boundaries[-1].results if len(prefix.boundaries) else Results()
     used_ids, legality, view = prefix.used_ids, prefix.legality, prefix.view
     for entries in rounds:
         rendered = _rendered(prefix, used_ids, legality, view, entries)
-        ahead = _ahead(prefix, view, len(prefix.settled) + len(chunks), blocks, results)
-        mark = find_mark(ahead, rendered.chunks, settled=True)
-        results = results.add(rendered.chunks)
+        ahead = _ahead(prefix, view, len(prefix.settled) + len(chunks), blocks)
+        mark = find_mark(ahead, rendered.chunks, rendered.view, settled=True)
         chunks.extend(rendered.chunks)
         omissions.extend(rendered.omissions)
         broken.extend(rendered.violations)
@@ -214,9 +211,7 @@ def _settle(prefix: Prefix, rounds: Sequence[tuple[TranscriptEntry, ...]]) -> Pr
         legality, view = rendered.legality, rendered.view
         blocks += count_blocks(rendered.chunks)
         messages = len(prefix.settled) + len(chunks)
-        ends.append(
-            Boundary(messages=messages, blocks=blocks, view=view, mark=mark, images=legality.images, results=results)
-        )
+        ends.append(Boundary(messages=messages, blocks=blocks, view=view, mark=mark, images=legality.images))
     return msgspec.structs.replace(
         prefix,
         settled=prefix.settled.append_all(chunks),
@@ -233,8 +228,7 @@ def _settle(prefix: Prefix, rounds: Sequence[tuple[TranscriptEntry, ...]]) -> Pr
 def _render_tail(prefix: Prefix, entries: tuple[TranscriptEntry, ...]) -> Tail:
     rendered = _rendered(prefix, prefix.used_ids, prefix.legality, prefix.view, entries)
     blocks = prefix.boundaries[-1].blocks if len(prefix.boundaries) else 0
-    results = prefix.boundaries[-1].results if len(prefix.boundaries) else Results()
-    ahead = _ahead(prefix, prefix.view, len(prefix.settled), blocks, results)
+    ahead = _ahead(prefix, prefix.view, len(prefix.settled), blocks)
     return Tail(
         entries=entries,
         chunks=rendered.chunks,
@@ -242,13 +236,13 @@ def _render_tail(prefix: Prefix, entries: tuple[TranscriptEntry, ...]) -> Tail:
         view=rendered.view,
         omissions=rendered.omissions,
         violations=rendered.violations,
-        mark=find_mark(ahead, rendered.chunks, settled=False),
+        mark=find_mark(ahead, rendered.chunks, rendered.view, settled=False),
     )
 
 
-def _ahead(prefix: Prefix, view: ViewState, messages: int, blocks: int, results: Results) -> Ahead:
+def _ahead(prefix: Prefix, view: ViewState, messages: int, blocks: int) -> Ahead:
     spares = Latch.SYSTEM_MARKER in prefix.facts.latches
-    return Ahead(head=prefix.head, view=view, messages=messages, blocks=blocks, results=results, spares_system=spares)
+    return Ahead(head=prefix.head, view=view, messages=messages, blocks=blocks, spares_system=spares)
 
 
 def _rendered(

@@ -123,9 +123,7 @@ def forecast_request(account: Account, prefix: Prefix, compiled: Compiled, now: 
         tally=tally,
         scale=account.scale,
     )
-    clearing = plan_clearing(
-        compiled.options.context_management, prefix.boundaries, compiled.pending, total_tokens(line)
-    )
+    clearing = plan_clearing(compiled.options.context_management, tally.results, compiled.pending, total_tokens(line))
     line = msgspec.structs.replace(line, clearing=clearing)
     positions = request_positions(line)
     account = _recall(account, positions, compiled)

@@ -88,7 +88,7 @@ class Session:
             tally=self.tally,
         )
         asked = compiled.options.context_management
-        clearing = plan_clearing(asked, self.prefix.boundaries, compiled.pending, total_tokens(line))
+        clearing = plan_clearing(asked, self.tally.results, compiled.pending, total_tokens(line))
         line = msgspec.structs.replace(line, clearing=clearing)
         positions = request_positions(line)
         forecast = plan_forecast(

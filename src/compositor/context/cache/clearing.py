@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Raw, Struct
 
@@ -16,9 +16,6 @@ from compositor.types.blocks import ToolResultBlock
 from compositor.types.json import decode_json
 from compositor.types.persistent import Rope
 from compositor.types.request import Chunk
-
-if TYPE_CHECKING:
-    from .positions import Boundary
 
 BYTES, FRAME = 4, 25
 """Bytes of a token, and the tokens that stay of a cleared result: its frame and the service's placeholder."""
@@ -50,27 +47,26 @@ class Clearing(Struct, frozen=True):
 NOTHING = Clearing()
 
 
-def plan_clearing(asked: Raw | None, ends: Rope[Boundary], pending: Iterable[Chunk], total: int) -> Clearing:
-    """What the service clears of a request of `total` estimated tokens. Tools that an edit excludes are counted as if they were not."""
+def plan_clearing(asked: Raw | None, settled: Rope[Results], pending: Iterable[Chunk], total: int) -> Clearing:
+    """What the service clears of a request of `total` estimated tokens; `settled` are the results through each settled message. Tools that an edit excludes are counted as if they were not."""
     edit = _edit(asked)
     if edit is None:
         return NOTHING
-    every = (ends[-1].results if len(ends) else Results()).add(pending)
+    every = (settled[-1] if len(settled) else Results()).add(pending)
     trigger = edit.get("trigger") or {"type": "input_tokens", "value": 100_000}
     size = every.count if trigger["type"] == "tool_uses" else total
     count = every.count - (edit.get("keep") or {"value": 3})["value"]
     if size < trigger["value"] or count <= 0:
         return NOTHING
-    tokens = cleared_before(ends, count)
+    tokens = cleared_before(settled, count)
     least = (edit.get("clear_at_least") or {"value": 0})["value"]
     return Clearing(count, tokens) if tokens >= least else NOTHING
 
 
-def cleared_before(ends: Rope[Boundary], count: int) -> int:
-    """Estimated tokens that the oldest `count` results free, to the round."""
-    number = bisect.bisect_right(range(len(ends)), count, key=lambda at: ends[at].results.count)
-    found = ends[number - 1].results if number else Results()
-    return found.tokens
+def cleared_before(settled: Rope[Results], count: int) -> int:
+    """Estimated tokens that the oldest `count` results free, to the message."""
+    number = bisect.bisect_right(range(len(settled)), count, key=lambda at: settled[at].count)
+    return settled[number - 1].tokens if number else 0
 
 
 def _edit(asked: Raw | None) -> dict[str, Any] | None:

@@ -11,35 +11,36 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from compositor.context.tokens import estimate_tokens
 from compositor.context.view import ViewState
 from compositor.types.blocks import (
     RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
     ToolReferenceBlock,
-    ToolResultBlock,
     UnknownBlock,
 )
 from compositor.types.messages import TURN_SCOPED, Part, Role
 from compositor.types.request import Chunk, Head
 
-from .clearing import Results
-
 
 class Mark(Struct, frozen=True, kw_only=True):
     """A block that may carry a marker, and the prefix that ends with it.
 
-    `message` and `blocks` count behind the head's own message, `blocks` through the block itself; `inside` estimates the tokens of its message up
-    to there, `results` counts the tool results through it. `digest` names the bytes of the prefix and how many turn-scoped messages in it the model still sees.
+    `message` and `blocks` count behind the head's own message, `blocks` through the block itself; `whole`: it is the last of its message. `state`
+    is the view up to there, `scoped` the number of turn-scoped messages in it that the model still sees.
     """
 
     message: int
     block: int
     blocks: int
-    inside: int
-    digest: str
-    results: int
+    whole: bool
+    state: ViewState
+    scoped: int
+
+    @property
+    def digest(self) -> str:
+        """The name of the prefix."""
+        return f"{self.state.digest}+{self.scoped}" if self.scoped else self.state.digest
 
 
 class Ahead(Struct, frozen=True, kw_only=True):
@@ -52,30 +53,33 @@ class Ahead(Struct, frozen=True, kw_only=True):
     view: ViewState
     messages: int
     blocks: int
-    results: Results = Results()
     spares_system: bool = False
 
 
-def find_mark(ahead: Ahead, chunks: Sequence[Chunk], *, settled: bool) -> Mark | None:
-    """The last block of a round's `chunks` that may carry a marker; `None` where there is none. `settled`: an answer stands behind them."""
+def find_mark(ahead: Ahead, chunks: Sequence[Chunk], after: ViewState, *, settled: bool) -> Mark | None:
+    """The last block of a round's `chunks` that may carry a marker; `None` where there is none.
+
+    `after` is the view behind them; `settled`: an answer stands behind them.
+    """
     place = _last_eligible(chunks, spares_system=ahead.spares_system)
     if place is None:
         return None
     offset, block = place
     before, chunk = chunks[:offset], chunks[offset]
-    data = chunk.data[: block_end(chunk, block)]
-    state = ahead.view.add((*before, msgspec.structs.replace(chunk, data=data)), ahead.head)
-    parts = chunk.message.parts if chunk.message is not None else ()
-    results = sum(isinstance(part.block, ToolResultBlock) for part in parts[: block + 1])
     shown = len(chunks) if settled else _shown_from(chunks)
-    scoped = sum(is_scoped(one) for one in before[shown:])
+    whole = block == len(chunk.sizes) - 1
+    if whole and offset == len(chunks) - 1:
+        state = after
+    else:
+        end = chunk if whole else msgspec.structs.replace(chunk, data=chunk.data[: block_end(chunk, block)])
+        state = ahead.view.add((*before, end), ahead.head)
     return Mark(
         message=ahead.messages + offset,
         block=block,
         blocks=ahead.blocks + count_blocks(before, shown=shown) + block + 1,
-        inside=estimate_tokens(data),
-        digest=f"{state.digest}+{scoped}" if scoped else state.digest,
-        results=ahead.results.add(before).count + results,
+        whole=whole,
+        state=state,
+        scoped=sum([is_scoped(one) for one in before[shown:]]),
     )
 
 

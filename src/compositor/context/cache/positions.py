@@ -20,7 +20,7 @@ from compositor.types.persistent import Rope
 from compositor.types.request import CacheRegion, Chunk, Compiled, Head, MarkerPlan, RequestOptions, Ttl
 
 from .clearing import NOTHING, Clearing, Results, cleared_before
-from .marks import Mark, is_scoped
+from .marks import Mark, block_end, is_scoped
 
 LOOK_BACK = 20
 """Block positions that one breakpoint looks back over, itself included (wire page 4.2)."""
@@ -29,7 +29,7 @@ LOOK_BACK = 20
 class Boundary(Struct, frozen=True, kw_only=True):
     """The end of a request that was answered: `messages` and `blocks` count what stands in front of it behind the head's own.
 
-    `mark` is the block that carried its last marker, `images` the number of images up to here, `results` the tool results.
+    `mark` is the block that carried its last marker, `images` the number of images up to here.
     """
 
     messages: int
@@ -37,7 +37,6 @@ class Boundary(Struct, frozen=True, kw_only=True):
     view: ViewState
     mark: Mark | None
     images: int
-    results: Results
 
 
 class Position(Struct, frozen=True, kw_only=True):
@@ -57,13 +56,20 @@ class Position(Struct, frozen=True, kw_only=True):
 
 
 class TokenTally(Struct, frozen=True, kw_only=True):
-    """Estimated tokens of the settled messages, cumulative: `sums[i]` counts messages 0 to i. `last` is the chunk that was counted last."""
+    """Of the settled messages, cumulative: `sums[i]` estimates the tokens of messages 0 to i, `results[i]` counts their tool results.
+
+    `last` is the chunk that was counted last.
+    """
 
     sums: Rope[int] = Rope()
+    results: Rope[Results] = Rope()
     last: Chunk | None = None
 
     def before(self, messages: int) -> int:
         return self.sums[messages - 1] if messages else 0
+
+    def results_in(self, messages: int) -> Results:
+        return self.results[messages - 1] if messages else Results()
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -92,11 +98,15 @@ def extend_tally(tally: TokenTally, settled: Rope[Chunk]) -> TokenTally:
         return tally
     total = tally.before(counted)
     sums: list[int] = []
+    results: list[Results] = []
+    seen = tally.results_in(counted)
     fresh = settled.tail(len(settled) - counted)
     for chunk in fresh:
         total += 0 if is_scoped(chunk) else estimate_tokens(chunk.data)
+        seen = seen.add((chunk,))
         sums.append(total)
-    return TokenTally(sums=tally.sums.append_all(sums), last=fresh[-1])
+        results.append(seen)
+    return TokenTally(sums=tally.sums.append_all(sums), results=tally.results.append_all(results), last=fresh[-1])
 
 
 def request_positions(line: Line) -> tuple[Position, ...]:
@@ -146,20 +156,38 @@ def _before_pin(line: Line, start: Position, pinned: Mark) -> Iterator[Position]
 def _position(line: Line, start: Position, mark: Mark, end: Boundary | None) -> Position:
     compiled = line.compiled
     index = len(_context(compiled.head)) + mark.message
-    settled = len(compiled.settled)
-    before = line.tally.before(min(mark.message, settled))
-    before += _tokens(compiled.pending[: max(mark.message - settled, 0)])
-    cleared = min(mark.results, line.clearing.count)
-    before -= cleared_before(line.boundaries, cleared) if cleared else 0
+    cleared = min(_results_through(line, mark), line.clearing.count) if line.clearing.count else 0
+    tokens = _tokens_through(line, mark) - (cleared_before(line.tally.results, cleared) if cleared else 0)
     digest = f"{mark.digest}~{cleared}" if cleared else mark.digest
     return Position(
         key=_name(settings_key(compiled.options, images=line.images), digest),
         ordinal=start.ordinal + mark.blocks,
-        tokens=start.tokens + round(line.scale * (before + mark.inside)),
+        tokens=start.tokens + round(line.scale * tokens),
         what=f"messages[{index}]",
         ttl=next((marker.ttl for marker in compiled.markers if _stands_at(marker, index, mark.block)), None),
         view=end.view.digest if end is not None and bool(end.images) == line.images else "",
     )
+
+
+def _tokens_through(line: Line, mark: Mark) -> int:
+    """Estimated tokens of the messages through the marked block."""
+    compiled, settled = line.compiled, len(line.compiled.settled)
+    if mark.message < settled:
+        chunk = None if mark.whole else compiled.settled[mark.message]
+        before = line.tally.before(mark.message + mark.whole)
+    else:
+        offset = mark.message - settled
+        chunk = None if mark.whole else compiled.pending[offset]
+        before = line.tally.before(settled) + _tokens(compiled.pending[: offset + mark.whole])
+    return before + (0 if chunk is None else estimate_tokens(chunk.data[: block_end(chunk, mark.block)]))
+
+
+def _results_through(line: Line, mark: Mark) -> int:
+    """Tool results through the marked message; they stand in front of what else a message holds."""
+    settled = len(line.compiled.settled)
+    if mark.message < settled:
+        return line.tally.results_in(mark.message + 1).count
+    return line.tally.results_in(settled).add(line.compiled.pending[: mark.message - settled + 1]).count
 
 
 def _stands_at(marker: MarkerPlan, index: int, block: int) -> bool:
