@@ -17,13 +17,14 @@ import pytest
 from compositor.config.price import find_price
 from compositor.context.compaction.budget import plan_budget
 from compositor.context.compaction.ladder import Trigger
-from compositor.context.prefix import empty_prefix
+from compositor.context.prefix import Prefix, empty_prefix
 from compositor.emulator.profile import ServiceProfile
 from compositor.emulator.rules import check_request
 from compositor.loop.accounting import Account, Tariff
+from compositor.loop.cleaning import Cleaning, plan_cleaning
 from compositor.loop.session import Conversation, Stamp, answer_entry, compile_next, prompt_entry, record, results_entry
 from compositor.ports import Renewal
-from compositor.runtime.compacting import MAX_PASSES, Compacting
+from compositor.runtime.compacting import MAX_PASSES, Cleaned, Compacting
 from compositor.runtime.compaction import Compactor, Wish
 from compositor.runtime.events import AgentEvent, Compacted, CompactionFailed
 from compositor.runtime.summaries import Asked
@@ -94,6 +95,12 @@ class Service:
         self.window = window
         self.account = Account(tariff=Tariff(minimum=None, price=None))
 
+    def cached(self) -> int:
+        return 0
+
+    def cleaning(self, prefix: Prefix, keep: int) -> Cleaning:
+        return plan_cleaning(self.account, prefix, now=0.0, keep=keep)
+
     async def ask_aside(self, conversation: Conversation) -> Asked:
         compiled = compile_next(conversation)
         judge(compiled)
@@ -120,6 +127,7 @@ class Play:
         window = rng.choice((6_000, 12_000, 30_000))
         self.events: list[AgentEvent] = []
         self.numbers = itertools.count()
+        self.cleaned = 0
         # Our own belief about the window may be wrong in both directions.
         believed = int(window * rng.choice((0.7, 1.0, 1.5)))
         budget = plan_budget(believed, rng.choice((500, 8_000)))
@@ -161,6 +169,11 @@ class Play:
         if done is None:
             assert self.conversation.prefix.leaf == before
             return False
+        if isinstance(done, Cleaned):
+            assert done.events
+            self.conversation = done.conversation
+            self.cleaned += 1
+            return True
         assert done.records[0].parent == before
         self.conversation = done.conversation
         await self.compacting.end(done.report)

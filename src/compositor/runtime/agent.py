@@ -43,7 +43,7 @@ from compositor.loop.session import (
 )
 from compositor.ports import Clock, Collector, HeadPlanner, Ids, Moment, SessionStore
 from compositor.runtime.collect import collect_notes, reached_paths
-from compositor.runtime.compacting import Compacting
+from compositor.runtime.compacting import Cleaned, Compacting
 from compositor.runtime.compaction import Compaction, Wish, by_hand
 from compositor.runtime.driver import BatchRun, Workshop
 from compositor.runtime.events import AnswerEnded, Compacted, HeadRenewed, Mended, NotesCollected, TurnResult, Watcher
@@ -250,6 +250,10 @@ class Agent:
             self._stop = scope.cancel
             done = await compacting.consider(self._conversation, wish, self._line, self._stamp)
         self._stop = None
+        if isinstance(done, Cleaned):
+            self._parts.store.append(done.events)
+            self._conversation = done.conversation
+            return None
         return None if done is None else await self._take_compaction(done, compacting)
 
     async def _take_compaction(self, done: Compaction, compacting: Compacting) -> Compacted:

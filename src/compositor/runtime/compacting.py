@@ -9,19 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
+from msgspec import Struct
 
 from compositor.context.compaction.budget import next_size
-from compositor.context.compaction.ladder import Trigger, takes_space
+from compositor.context.compaction.ladder import Step, Trigger, takes_space
 from compositor.context.compaction.loss import Standing, find_losses
+from compositor.loop.cleaning import clean
 from compositor.loop.session import Conversation, Stamp
 from compositor.runtime.compaction import Compaction, Compactor, NotCompacted, State, Wish
-from compositor.runtime.events import Compacted, CompactionFailed, CompactionProved, Watcher
+from compositor.runtime.events import Compacted, CompactionFailed, CompactionProved, CompactionStep, Watcher
 from compositor.runtime.hooks import Hooks
 from compositor.runtime.line import ModelLine
 from compositor.types.request import Compiled
+from compositor.types.snapshot import PrefixEvent
 
 MAX_PASSES = 3
 """Automatic compactions within one turn: a context that refills that fast will not be mended by another one."""
+
+
+KEPT_RESULTS = 3
+"""The newest tool results that a cleaning leaves (wire page 5.1)."""
+
+
+class Cleaned(Struct, frozen=True):
+    """A conversation without its old tool results, and the event that this is."""
+
+    conversation: Conversation
+    events: tuple[PrefixEvent, ...]
 
 
 class Compacting:
@@ -44,12 +58,26 @@ class Compacting:
 
     async def consider(
         self, conversation: Conversation, wish: Wish, line: ModelLine, stamp: Callable[[], Stamp]
-    ) -> Compaction | None:
-        """The compaction that `wish` leads to; `None` when there is none to be made now. Failures are told."""
-        state = State(scale=line.account.scale)
-        size = next_size(conversation.prefix, state.scale)
+    ) -> Compaction | Cleaned | None:
+        """What `wish` leads to: a compaction, or a cleaning that makes enough room; `None` when there is nothing to be done now.
+
+        Failures are told.
+        """
+        scale, prefix = line.account.scale, conversation.prefix
+        size = next_size(prefix, scale)
         if wish.trigger is Trigger.AUTO and not self._is_due(size):
             return None
+        state = State(scale=scale, cached=line.cached(), cleaning=line.cleaning(prefix, KEPT_RESULTS))
+        if wish.trigger is Trigger.AUTO:
+            ladder, _ = self._compactor.preview(conversation, wish, state)
+            if ladder.chosen is Step.SERVER_EDIT:
+                return None
+            if ladder.chosen is Step.COLD_CLEAN and state.cleaning is not None:
+                cleaned = clean(prefix, state.cleaning)
+                self._watch(CompactionStep(ladder.chosen, ladder))
+                return Cleaned(
+                    msgspec.structs.replace(conversation, prefix=cleaned), cleaned.events[len(prefix.events) :]
+                )
         if wish.trigger is not Trigger.MANUAL:
             if self._passes == MAX_PASSES:
                 self._fail(wish, f"the context filled up again after {MAX_PASSES} compactions in one turn")

@@ -27,6 +27,7 @@ from compositor.context.freshness.read_state import seen_files
 from compositor.context.head import compile_head
 from compositor.context.tokens import estimate_tokens
 from compositor.context.tools.deferral import catalog_again
+from compositor.loop.cleaning import Cleaning
 from compositor.loop.session import Conversation, Stamp
 from compositor.ports import HeadPlanner, Owners
 from compositor.runtime.events import Compacted, CompactionStep, Watcher
@@ -54,11 +55,14 @@ def by_hand(focus: str = "", pins: Sequence[str] = (), step: Step | None = None)
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """What is known of the session's size: `scale` of the estimate, tokens that the cache holds of the next request."""
+    """What is known beside the entries.
+
+    `scale` of the estimate, `cached` tokens of the next request that the cache holds, and the cleaning of old results that could be done.
+    """
 
     scale: float = 1.0
     cached: int = 0
-    cold: bool = False
+    cleaning: Cleaning | None = None
 
 
 class Compaction(Struct, frozen=True, kw_only=True):
@@ -125,7 +129,9 @@ class Compactor:
             fixed=fixed_size(prefix, state.scale),
             kept=sum(entry_tokens(entry, state.scale) for entry in kept.entries),
             cached=state.cached,
-            cold=state.cold,
+            clearable=0 if state.cleaning is None else state.cleaning.tokens,
+            edits=_clears_itself(conversation),
+            cold=state.cleaning is not None and state.cleaning.allowed,
             memory=estimate_tokens(memory.encode("utf-8", "replace"), state.scale),
             has_model=self._has_model,
             price=self._price,
@@ -223,6 +229,12 @@ class Compactor:
             tools=report.discovered,
             pins=handed.pins,
         )
+
+
+def _clears_itself(conversation: Conversation) -> bool:
+    """Whether the service was asked to clear old results (R272)."""
+    asked = conversation.options.context_management
+    return asked is not None and b'"clear_tool_uses' in bytes(asked)
 
 
 _SUMMARIES = frozenset({Step.SESSION_MEMORY, Step.SUMMARY, Step.OUTLINE})

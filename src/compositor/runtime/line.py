@@ -24,7 +24,7 @@ from compositor.loop.accounting import (
     seconds,
     settle_answer,
 )
-from compositor.loop.cleaning import clean, plan_cleaning
+from compositor.loop.cleaning import Cleaning, clean, plan_cleaning
 from compositor.loop.moves import describe_fault, find_move, is_fault, restore_sent
 from compositor.loop.session import Conversation, compile_next, send_record
 from compositor.ports import Clock, Ids, ModelTransport, SessionStore
@@ -80,6 +80,17 @@ class ModelLine:
     def mind_prefix(self, conversation: Conversation) -> Conversation:
         """The conversation with the prefix that was sent where a fault moved it, and without old results once the cache has expired."""
         return self._without_expired(self._as_sent(conversation))
+
+    def cleaning(self, prefix: Prefix, keep: int) -> Cleaning | None:
+        """The cleaning of all results but the newest `keep` that could be done now; `None` while nobody knows what the cache holds."""
+        if self.account.paid is None:
+            return None
+        return plan_cleaning(self.account, prefix, now=seconds(self._parts.clock.now()), keep=keep)
+
+    def cached(self) -> int:
+        """Tokens of the last request that the cache still holds."""
+        paid, now = self.account.paid, seconds(self._parts.clock.now())
+        return 0 if paid is None or now - paid.at >= SECONDS[paid.ttl] else paid.tokens
 
     async def refuses(self, conversation: Conversation) -> str | None:
         """Why the next request is not sent: an event gives up what was paid for, and the settings or a person say no.
