@@ -18,7 +18,7 @@ from compositor.adapters.tools.batch_limit import limit_batch
 from compositor.adapters.tools.session_tools import SessionTools
 from compositor.config.settings import Settings
 from compositor.context.prompt.sections.scratchpad import SCRATCHPAD_VARIABLE
-from compositor.policy.audit import enforcement_changes
+from compositor.policy.audit import Gate, audit_record, enforcement_changes
 from compositor.policy.condition import condition_applies
 from compositor.policy.policy import Policy
 from compositor.ports import Asker, Clock, ToolScope
@@ -28,6 +28,8 @@ from compositor.runtime.gatekeeper import Gatekeeper
 from compositor.runtime.hooks import HookFacts, Hooks
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.instructions import LossMode
+from compositor.types.tools import ToolCall
+from compositor.types.verdicts import Allow, Deny
 
 
 class Guarding(Struct, frozen=True, kw_only=True):
@@ -49,11 +51,15 @@ class Guarding(Struct, frozen=True, kw_only=True):
 
 
 class Guard(Struct, frozen=True, kw_only=True):
-    """The parts, joined: where calls are judged and run. `close` ends what runs beside the session."""
+    """The parts, joined: where calls are judged and run.
+
+    `close` ends what runs beside the session, `note` logs the verdict on a call of a helper that has limits of its own.
+    """
 
     workshop: Workshop
     hooks: Hooks
     close: Callable[[], None]
+    note: Callable[[ToolCall, bool, str], None]
 
 
 def build_guard(given: Guarding) -> Guard:
@@ -109,7 +115,12 @@ def build_guard(given: Guarding) -> Guard:
         limit=lambda outcomes: limit_batch(outcomes, edges.outputs),
         after=hooks.after_call,
     )
-    return Guard(workshop=workshop, hooks=hooks, close=edges.close)
+
+    def log_helper(call: ToolCall, allowed: bool, reason: str) -> None:  # noqa: FBT001
+        verdict = Allow(reason=reason) if allowed else Deny(reason=reason, gate=Gate.DENY_RULES.value)
+        edges.log.verdict(audit_record(call, call.input, verdict, (), policy))
+
+    return Guard(workshop=workshop, hooks=hooks, close=edges.close, note=log_helper)
 
 
 def _renewal(given: Guarding, edges: Enforcement, first: Policy) -> Callable[[], Policy]:

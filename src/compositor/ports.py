@@ -193,6 +193,25 @@ class HeadPlanner(Protocol):
         ...
 
 
+class MemoryFile(Protocol):
+    """The memory file of a session, as its helper may work on it."""
+
+    @property
+    def path(self) -> str:
+        """The real path."""
+        ...
+
+    async def prepare(self) -> str:
+        """The text as it is now; a file that is not there is made from the template. Raises `OSError`."""
+        ...
+
+    def touched(self, call: ToolCall) -> tuple[str, ...]:
+        """The real paths that a call means; none where it means no path."""
+        ...
+
+    async def edit(self, call: ToolCall) -> ToolOutcome: ...
+
+
 class Owners(Protocol):
     """The owners of what stands in a session beside its conversation: they hand it over again behind a compaction.
 

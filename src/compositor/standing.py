@@ -5,7 +5,7 @@ Decides which implementation each owner is. What is restored is decided in `cont
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
@@ -21,7 +21,10 @@ from compositor.runtime.events import Watcher
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """What the owners are made of. `heads` plans the head anew, `may_read` asks the rules about a path."""
+    """What the owners are made of. `heads` plans the head anew, `may_read` asks the rules about a path.
+
+    `settle` waits for a memory helper under way.
+    """
 
     contract: RunContract
     around: Surroundings
@@ -32,6 +35,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     tools: SessionTools
     price: Price | None
     may_read: Callable[[str], bool]
+    settle: Callable[[], Awaitable[None]] | None = None
 
 
 def make_compactor(given: Standing, watch: Watcher) -> Compactor:
@@ -47,6 +51,7 @@ def make_compactor(given: Standing, watch: Watcher) -> Compactor:
         session_id=given.session_id,
         memory=lambda: given.heads.memory,
         may_read=given.may_read,
+        settle=given.settle,
     )
     budget = plan_budget(contract.window.tokens, contract.max_output, contract.compaction)
     return Compactor(owners, given.heads, budget, watch, price=given.price)

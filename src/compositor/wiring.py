@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from compositor.runtime.agent import Agent
     from compositor.runtime.compaction import Compactor
     from compositor.runtime.events import Watcher
-    from compositor.runtime.line import LineParts
+    from compositor.runtime.line import LineParts, ModelLine
+    from compositor.runtime.memory_keeper import MemoryKeeper
     from compositor.runtime.offering import Offering
 
 
@@ -88,15 +89,19 @@ def build_agent(
     tools.box.files.seed(file_views(around.memory))
     guard = _guard(opened, store, tools, asker=asker, watch=watch)
     heads = _heads(opened, tools, services)
+    speaks = ModelLine(_line(opened, store, transport, watch, interviewer), opened.account)
+    keeper = _keeper(opened, speaks, guard, services, watch)
+    compactor = _compactor(opened, store.path, tools, heads, watch, keeper=keeper)
     parts = Parts(
-        line=ModelLine(_line(opened, store, transport, watch, interviewer), opened.account),
+        line=speaks,
         store=store,
         clock=opened.clock,
         ids=UuidSource(),
         workshop=guard.workshop,
         hooks=guard.hooks,
-        compacting=Compacting(_compactor(opened, store.path, tools, heads, watch), watch, guard.hooks),
+        compacting=Compacting(compactor, watch, guard.hooks),
         heads=heads,
+        keeper=keeper,
         closing=(guard.close,),
         watch=watch,
         collector=MemoryCollector(around.memory_place, around.memory, tools.box.files.seed),
@@ -156,7 +161,38 @@ def _heads(opened: Opened, tools: SessionTools, services: Services | None) -> Se
     return SessionHeads(opened.contract, opened.around, opened.memo, ground)
 
 
-def _compactor(opened: Opened, transcript: str, tools: SessionTools, heads: SessionHeads, watch: Watcher) -> Compactor:
+def _keeper(
+    opened: Opened, line: ModelLine, guard: Guard, services: Services | None, watch: Watcher
+) -> MemoryKeeper | None:
+    """Keeps the session's memory where the settings ask for it and something can run beside the session."""
+    if services is None or not opened.contract.settings.compositor.session_memory:
+        return None
+    from compositor.adapters.session_memory import SessionMemoryFile
+    from compositor.loop.session import Stamp
+    from compositor.runtime.memory_keeper import Keeping, MemoryKeeper
+
+    ids, clock = UuidSource(), opened.clock
+    return MemoryKeeper(
+        Keeping(
+            line=line,
+            file=SessionMemoryFile(Path(opened.home), opened.header.session_id),
+            spawn=services.spawn,
+            stamp=lambda: Stamp(ids.new(), clock.now()),
+            watch=watch,
+            note=guard.note,
+        )
+    )
+
+
+def _compactor(
+    opened: Opened,
+    transcript: str,
+    tools: SessionTools,
+    heads: SessionHeads,
+    watch: Watcher,
+    *,
+    keeper: MemoryKeeper | None = None,
+) -> Compactor:
     from compositor.standing import Standing, make_compactor
 
     standing = Standing(
@@ -169,6 +205,7 @@ def _compactor(opened: Opened, transcript: str, tools: SessionTools, heads: Sess
         tools=tools,
         price=opened.account.tariff.price,
         may_read=lambda path: may_be_shown(_resolved(path), opened.policy),
+        settle=None if keeper is None else keeper.settle,
     )
     return make_compactor(standing, watch)
 

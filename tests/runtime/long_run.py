@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from compositor.ports import Permission
 from compositor.runtime.agent import Agent
 from compositor.runtime.events import AgentEvent
 from compositor.types.json import decode_json
-from compositor.wiring import build_agent
+from compositor.wiring import build_agent, session_services
 
 ENDPOINT = Endpoint(url="http://emulator.invalid/v1/messages")
 WINDOW = 40_000
@@ -56,13 +56,17 @@ class LongRun:
         self.path = Path()
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Agent]:
+    async def opened(self, *, with_services: bool = False) -> AsyncIterator[Agent]:
         opening = Opening(
             flags=Flags(), project=str(self.project), environ=self.environ, resume=self.session_id, interactive=True
         )
         opened = open_session(opening)
-        async with AnthropicTransport(ENDPOINT, transport=EmulatorTransport(self.emulator)) as transport:
-            agent, store = build_agent(opened, transport=transport, watch=self._watch, asker=Yes())
+        async with (
+            AnthropicTransport(ENDPOINT, transport=EmulatorTransport(self.emulator)) as transport,
+            AsyncExitStack() as stack,
+        ):
+            services = await stack.enter_async_context(session_services(opened)) if with_services else None
+            agent, store = build_agent(opened, transport=transport, watch=self._watch, asker=Yes(), services=services)
             with store:
                 self.session_id, self.path = store.session_id, Path(store.path)
                 yield agent

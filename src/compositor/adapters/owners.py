@@ -5,7 +5,7 @@ Performs the reading. What is restored, and how much of it, is decided in `conte
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from anyio import to_thread
@@ -31,6 +31,7 @@ class SessionOwners:
         session_id: str,
         memory: Callable[[], MemoryChain],
         may_read: Callable[[str], bool],
+        settle: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.cwd = cwd
         self.transcript = transcript
@@ -40,6 +41,7 @@ class SessionOwners:
         self._memory_file = Path(home, "session-memory", f"{session_id}.md")
         self._memory = memory
         self._may_read = may_read
+        self._settle = settle
         self._views: dict[str, FileView] = {}
 
     def forget_files(self) -> None:
@@ -66,7 +68,8 @@ class SessionOwners:
         return self._tasks.open_lines()
 
     async def settle_memory(self) -> None:
-        """Nobody writes the file in this session while another turn runs."""
+        if self._settle is not None:
+            await self._settle()
 
     def session_memory(self) -> str:
         return _text_of(self._memory_file)

@@ -5,10 +5,11 @@ Performs starting and ending. Nothing of it outlives the session.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
+import anyio
 from msgspec import Struct
 
 from compositor.ports import Interviewer
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 
 
 class Services(Struct, frozen=True):
+    """`spawn` starts something of our own beside the session."""
+
     servers: McpServers | None
     background: Background
+    spawn: Callable[[Callable[[], Awaitable[None]]], None]
 
 
 @asynccontextmanager
@@ -48,4 +52,13 @@ async def run_services(
             elicit = None if interviewer is None else elicitor(interviewer)
             running = make_servers(servers, roots=roots, home=home, env=env, told=told, elicit=elicit)
             await stack.enter_async_context(running.running())
-        yield Services(running, background)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(tasks.cancel_scope.cancel)
+
+        def spawn(start: Callable[[], Awaitable[None]]) -> None:
+            async def run() -> None:
+                await start()
+
+            tasks.start_soon(run)
+
+        yield Services(running, background, spawn)

@@ -204,6 +204,9 @@ OWN: Mapping[str, Key] = {
     "lengthAnchors": _key(SWITCH, "Adds numbers for the length of answers to the default system prompt."),
     "autonomous": _key(SWITCH, "Takes the slim system prompt of an agent that nobody watches."),
     "coordinator": _key(SWITCH, "Lets `COMPOSITOR_COORDINATOR=1` take the system prompt of a coordinator."),
+    "sessionMemory": _key(
+        SWITCH, "Keeps notes of the session in the background, which a compaction takes in place of a summary."
+    ),
     "versionControl": _key(
         _one_of("git", "perforce", "none"), "Whose state is told when a session starts.", scope=Scope.USER
     ),

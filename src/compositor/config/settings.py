@@ -71,6 +71,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     coordinator: bool = False
     version_control: Literal["git", "perforce", "none"] = "git"
     outline: bool = False
+    session_memory: bool = False
     team_memory_directory: str | None = None
     models: dict[str, dict[str, Any]] = {}
     prices: dict[str, dict[str, Any]] = {}

@@ -49,6 +49,7 @@ from compositor.runtime.driver import BatchRun, Workshop
 from compositor.runtime.events import AnswerEnded, Compacted, HeadRenewed, Mended, NotesCollected, TurnResult, Watcher
 from compositor.runtime.hooks import Hooks
 from compositor.runtime.line import ModelLine
+from compositor.runtime.memory_keeper import MemoryKeeper
 from compositor.runtime.offering import Offering
 from compositor.runtime.summaries import is_too_long
 from compositor.types.attachments import Attachment, QueuedInput
@@ -73,6 +74,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     hooks: Hooks | None = None
     compacting: Compacting | None = None
     heads: HeadPlanner | None = None
+    keeper: MemoryKeeper | None = None
     closing: tuple[Callable[[], None], ...] = ()
     max_requests: int | None = None
 
@@ -134,6 +136,11 @@ class Agent:
             raise UsageError("what a person says comes by 'submit'", hint="Name the origin that the text really has")
         self._received.append(QueuedInput(kind=kind, text=text, origin=origin))
 
+    async def settle(self) -> None:
+        """Wait for what runs in the background for the session, within its limit."""
+        if self._parts.keeper is not None:
+            await self._parts.keeper.settle()
+
     async def end(self, reason: str = "other") -> None:
         """Tell the hooks that the session ends, and close what ran beside it. Call it once, before the store is closed."""
         if self._parts.hooks is not None:
@@ -184,12 +191,16 @@ class Agent:
     def _record(self, entries: Sequence[TranscriptEntry]) -> None:
         self._parts.store.append(entries)
         self._conversation = record(self._conversation, entries)
+        if self._parts.keeper is not None:
+            self._parts.keeper.saw(entries)
 
     async def _request(self) -> turn.TurnEvent:
         """Ask for the next answer. A refusal that can be mended is: each kind of remedy once a request (R222, R224, F06)."""
         over = await self._line.over_budget(self._conversation)
         if over is not None:
             return turn.Failed(EndReason.BUDGET, over)
+        if self._parts.keeper is not None:
+            self._parts.keeper.consider(self._conversation)
         await self._renew_head()
         await self._take_in_tools()
         await self._compact(Wish(trigger=Trigger.AUTO))

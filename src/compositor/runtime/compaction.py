@@ -191,6 +191,7 @@ class Compactor:
             method=plan.summary.method,
             before=size,
             discovered=discovered_tools(entries),
+            ladder=plan.ladder.options,
         )
         content = carried_content(plan.summary, request=plan.kept.request, record=owners.transcript)
         what = Rebuild(report=report, content=content, kept=plan.kept.entries, tools=tools)

@@ -30,7 +30,15 @@ from compositor.loop.session import Conversation, compile_next, send_record
 from compositor.ports import Clock, Ids, ModelTransport, SessionStore
 from compositor.runtime.budget_gate import BudgetGate
 from compositor.runtime.driver import ask_model
-from compositor.runtime.events import CacheExpired, PrefixKept, PrefixMoves, RequestStarted, Watcher
+from compositor.runtime.events import (
+    AgentEvent,
+    CacheExpired,
+    PrefixKept,
+    PrefixMoves,
+    RequestStarted,
+    Streamed,
+    Watcher,
+)
 from compositor.runtime.prefix_gate import PrefixGate
 from compositor.runtime.summaries import Asked, is_too_long
 from compositor.types.blocks import TextBlock
@@ -151,9 +159,14 @@ class ModelLine:
         return Sent(compiled, forecast, request_id, seconds(time), is_aside)
 
     async def ask(self, sent: Sent) -> model.Answered | model.Failed:
-        """Send it until it is answered or given up."""
+        """Send it until it is answered or given up. What comes of a request aside is not shown as it arrives."""
         parts = self._parts
-        return await ask_model(sent.compiled, parts.transport, watch=parts.watch, chance=parts.chance)
+        watch = self._without_stream if sent.is_aside else parts.watch
+        return await ask_model(sent.compiled, parts.transport, watch=watch, chance=parts.chance)
+
+    def _without_stream(self, event: AgentEvent) -> None:
+        if not isinstance(event, Streamed):
+            self._parts.watch(event)
 
     async def ask_aside(self, conversation: Conversation) -> Asked:
         """Ask outside the transcript: what is sent and answered stands in the journal only. A cancelled request was interrupted."""
@@ -168,7 +181,8 @@ class ModelLine:
             self.journal(sent, SendOutcome.REFUSED if failure.reply else SendOutcome.LOST, detail=failure.message)
             return Asked(problem=str(failure.error()), too_long=is_too_long(failure))
         self.settle(conversation.prefix, sent, answer.message)
-        return Asked(text="".join(block.text for block in answer.message.content if isinstance(block, TextBlock)))
+        texts = (block.text for block in answer.message.content if isinstance(block, TextBlock))
+        return Asked(text="".join(texts), message=answer.message)
 
     def settle(self, prefix: Prefix, sent: Sent, message: AssembledMessage) -> Attribution:
         """Take in an answer: journal, account, usage; gives what became of the forecast."""

@@ -14,15 +14,17 @@ from msgspec import Struct
 from compositor.context.compaction.asking import asking_prefixes
 from compositor.context.compaction.budget import Budget
 from compositor.context.compaction.summary import Summary, read_summary
+from compositor.context.wire.assemble import AssembledMessage
 from compositor.errors import CompileError
 from compositor.loop.retry import Failure
 from compositor.loop.session import Conversation, Stamp
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """What came of a side request: its text, or why there is none. `too_long`: the service refused its size."""
+    """What came of a side request: its text and the whole message, or why there is none. `too_long`: the service refused its size."""
 
     text: str = ""
+    message: AssembledMessage | None = None
     problem: str = ""
     too_long: bool = False
 

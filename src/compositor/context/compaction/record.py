@@ -17,16 +17,22 @@ from compositor.types.json import raw_json
 from compositor.types.request import HeadTool
 from compositor.types.servers import DEFERRED_TOOLS
 
+from .ladder import Option
+
 SEARCH_TOOL = "ToolSearch"
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What the boundary says of itself. Sizes in estimated tokens; `discovered` are the names of tools that a search had found (R245)."""
+    """What the boundary says of itself. Sizes in estimated tokens; `discovered` are the names of tools that a search had found (R245).
+
+    `ladder` holds what was weighed, with gain and cost of each step.
+    """
 
     trigger: str
     method: str
     before: int
     discovered: tuple[str, ...] = ()
+    ladder: tuple[Option, ...] = ()
 
 
 def boundary_entry(
@@ -39,6 +45,17 @@ def boundary_entry(
         "preTokens": report.before,
         "discoveredTools": list(report.discovered),
     }
+    if report.ladder:
+        detail["ladder"] = [
+            {
+                "step": one.step.value,
+                "gain": one.gain,
+                "dollars": one.dollars,
+                "possible": one.possible,
+                "reason": one.reason,
+            }
+            for one in report.ladder
+        ]
     if kept:
         detail["preserved"] = {"anchor": anchor, "entries": [entry.uuid for entry in kept]}
     return MarkerEntry(uuid=uuid, parent=parent, time=time, subtype=SUBTYPE, detail=raw_json(detail))
