@@ -35,24 +35,24 @@ from compositor.loop.session import (
     Conversation,
     Stamp,
     answer_entry,
-    note_entries,
     prompt_entry,
     record,
     renew_head,
     results_entry,
 )
-from compositor.ports import Clock, Collector, HeadPlanner, Ids, Moment, SessionStore
-from compositor.runtime.collect import collect_notes, reached_paths
+from compositor.ports import Clock, Collector, HeadPlanner, Ids, SessionStore
+from compositor.runtime.collect import reached_paths
 from compositor.runtime.compacting import Cleaned, Compacting
 from compositor.runtime.compaction import Compaction, Wish, by_hand
 from compositor.runtime.driver import BatchRun, Workshop
-from compositor.runtime.events import AnswerEnded, Compacted, HeadRenewed, Mended, NotesCollected, TurnResult, Watcher
+from compositor.runtime.events import AnswerEnded, Compacted, HeadRenewed, Mended, TurnResult, Watcher
 from compositor.runtime.hooks import Hooks
 from compositor.runtime.line import ModelLine
 from compositor.runtime.memory_keeper import MemoryKeeper
 from compositor.runtime.offering import Offering
 from compositor.runtime.summaries import is_too_long
-from compositor.types.attachments import Attachment, QueuedInput
+from compositor.runtime.tail import Tail
+from compositor.types.attachments import QueuedInput
 from compositor.types.blocks import TextBlock
 from compositor.types.entries import AttachmentEntry, TranscriptEntry
 from compositor.types.journal import SendOutcome
@@ -89,9 +89,7 @@ class Agent:
         self._stop: Callable[[], None] | None = None
         self._stopped = False
         self._message: AssembledMessage | None = None
-        self._prompt = ""
-        self._begun = False
-        self._received: list[QueuedInput] = []
+        self._tail = Tail(parts.collector, parts.hooks, parts.watch, self._stamp)
         self._denied: list[ToolCall] = []
 
     @property
@@ -107,14 +105,15 @@ class Agent:
     async def submit(self, prompt: str) -> TurnResult:
         """Run one turn to its end. Raises what a request that cannot be compiled raises; provider failures end the turn."""
         self._begin()
-        self._prompt = prompt
         entry = prompt_entry(prompt, stamp=self._stamp(), parent=self._conversation.leaf)
-        notes = await self._notes((), entry.uuid)
-        refusal = await self._hear_prompt(prompt)
+        refusal = await self._tail.hear(prompt, self._conversation)
         if refusal is not None:
             return self._result(EndTurn(EndReason.HOOK_STOPPED, refusal))
-        end = await self._drive((entry, *notes, *self._hook_notes(notes[-1].uuid if notes else entry.uuid)))
-        while end.reason is EndReason.COMPLETED and (more := await self._kept_going()):
+        end = await self._drive((entry, *await self._told((), entry.uuid)))
+        while end.reason is EndReason.COMPLETED and not self._stopped:
+            more = await self._tail.kept_going(self._conversation, self._text())
+            if not more:
+                break
             end = await self._drive(more)
         return self._result(end)
 
@@ -134,7 +133,7 @@ class Agent:
         """
         if origin is Origin.HUMAN:
             raise UsageError("what a person says comes by 'submit'", hint="Name the origin that the text really has")
-        self._received.append(QueuedInput(kind=kind, text=text, origin=origin))
+        self._tail.receive(QueuedInput(kind=kind, text=text, origin=origin))
 
     async def settle(self) -> None:
         """Wait for what runs in the background for the session, within its limit."""
@@ -274,8 +273,7 @@ class Agent:
             self._parts.offering.tell_again()
         await compacting.begin_anew(self._conversation.options.model)
         tip = self._conversation.leaf or ""
-        notes = await self._notes(done.report.files, tip)
-        notes = (*notes, *self._hook_notes(notes[-1].uuid if notes else tip))
+        notes = await self._told(done.report.files, tip)
         if notes:
             self._record(notes)
         await compacting.end(done.report)
@@ -351,44 +349,13 @@ class Agent:
         reached = reached_paths(calls, outcomes, self._parts.workshop)
         if self._parts.hooks is not None and not self._stopped:
             await self._parts.hooks.after_batch(calls, outcomes)
-        notes = await self._notes(reached, results.uuid)
-        return turn.Results((results, *notes, *self._hook_notes(notes[-1].uuid if notes else results.uuid)))
+        return turn.Results((results, *await self._told(reached, results.uuid)))
 
-    async def _notes(self, reached: tuple[str, ...], parent: str) -> tuple[AttachmentEntry, ...]:
-        """What the model should be told next, as entries behind `parent`; nothing once the turn is to stop."""
-        collector = self._parts.collector
-        if collector is None or self._stopped:
-            return ()
-        told = tuple(self._conversation.prefix.notes)
-        found = await collect_notes(collector, Moment(prompt=self._prompt, reached=reached, told=told))
-        if found.attachments or found.diagnostics:
-            self._parts.watch(NotesCollected(found.attachments, found.diagnostics))
-        return note_entries(found.attachments, stamp=self._stamp, parent=parent)
-
-    async def _hear_prompt(self, prompt: str) -> str | None:
-        """Why the prompt may not go to the model (R375). The first prompt of a session is heard by its start hooks too."""
-        hooks = self._parts.hooks
-        if hooks is None:
-            return None
-        if not self._begun:
-            self._begun = True
-            source = "resume" if self._conversation.leaf is not None else "startup"
-            await hooks.on_start(source, self._conversation.options.model)
-        return await hooks.on_prompt(prompt) or hooks.take_stop()
-
-    def _hook_notes(self, parent: str) -> tuple[AttachmentEntry, ...]:
-        """What hooks and others said since the last request, at the tail (R374, R377)."""
-        hooks = self._parts.hooks
-        notes: tuple[Attachment, ...] = (*self._received, *(() if hooks is None else hooks.take_notes()))
-        self._received = []
-        return note_entries(notes, stamp=self._stamp, parent=parent)
-
-    async def _kept_going(self) -> tuple[AttachmentEntry, ...]:
-        """What a Stop hook tells the model so that it goes on; nothing when the turn may end."""
-        hooks, leaf = self._parts.hooks, self._conversation.leaf
-        if hooks is None or leaf is None or self._stopped or await hooks.on_stop(self._text()) is None:
-            return ()
-        return self._hook_notes(leaf)
+    async def _told(self, reached: tuple[str, ...], parent: str) -> tuple[AttachmentEntry, ...]:
+        """What stands at the tail behind `parent`; once the turn is to stop, nothing is collected for it any more."""
+        if self._stopped:
+            return self._tail.said(parent)
+        return await self._tail.collect(self._conversation, reached, parent)
 
     def _text(self) -> str:
         blocks = self._message.content if self._message is not None else ()

@@ -25,7 +25,9 @@ from compositor.types.verdicts import PermissionMode
 @pytest.mark.req("R236", "R238")
 def test_a_session_has_every_builtin_under_its_name_and_no_server_can_take_one(tmp_path: Path) -> None:
     read = ToolBox()["Read"]
-    services = Services(McpServers((), ServerSurroundings(roots=("/",), home="/", env={})), Background())
+    services = Services(
+        McpServers((), ServerSurroundings(roots=("/",), home="/", env={})), Background(), lambda _start: None
+    )
     tools = session_tools(
         home=tmp_path,
         session_id="s",
