@@ -141,7 +141,7 @@ def open_session(opening: Opening) -> Opened:
             *around.diagnostics,
             *policy_notes,
             *begun.diagnostics,
-            lifetime_note(lifetime),
+            *((lifetime_note(lifetime),) if past is None else ()),
         ),
     )
 

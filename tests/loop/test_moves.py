@@ -12,8 +12,8 @@ from compositor.context.head import compile_head
 from compositor.context.prefix import Prefix, empty_prefix, extend
 from compositor.context.view import view_bytes
 from compositor.loop.accounting import Account, Sent, Tariff, forecast_request, open_account, seconds, settle_answer
-from compositor.loop.moves import Move, describe_fault, find_move, is_fault, restore_sent
-from compositor.types.request import HeadParts
+from compositor.loop.moves import Move, describe_fault, find_move, is_fault, latched_names, restore_sent
+from compositor.types.request import HeadParts, Ttl
 from compositor.types.snapshot import EventName, PrefixEvent
 from tests.loop.test_accounting import answered, asked, recorded
 from tests.properties.building import FACTS, HEAD, OPTIONS, PARTS, WIRE
@@ -92,7 +92,9 @@ def test_a_change_without_an_event_is_a_fault_and_what_was_sent_is_sent_again() 
     assert not is_fault(account.sent, prefix)
     drifted = rebuilt(prefix, ())
     assert is_fault(account.sent, drifted)
-    assert "its head" in describe_fault(account.sent, drifted)
+    assert account.previous is not None
+    told = describe_fault(account.previous, finish(drifted, OPTIONS))
+    assert told == "tool Read is gone in tools[1], and no event says why; what was sent is sent again"
     assert not is_fault(account.sent, rebuilt(prefix, (SWITCH,)))
     kept = restore_sent(account.sent, drifted)
     assert view_bytes(finish(kept, OPTIONS)) == view_bytes(finish(prefix, OPTIONS))
@@ -105,7 +107,8 @@ def test_a_rewritten_message_is_a_fault_too_and_what_is_new_is_not_lost() -> Non
     other = asked(empty_prefix(HEAD, FACTS, WIRE), 7).entries[0]
     drifted = extend(empty_prefix(HEAD, FACTS, WIRE), [msgspec.structs.replace(other, uuid=first.uuid), *rest])
     assert is_fault(account.sent, drifted)
-    assert "its messages" in describe_fault(account.sent, drifted)
+    assert account.previous is not None
+    assert "entry u1 changed in messages[1]" in describe_fault(account.previous, finish(drifted, OPTIONS))
     kept = restore_sent(account.sent, drifted)
     assert [entry.uuid for entry in kept.entries] == [entry.uuid for entry in prefix.entries]
     assert kept.view_digest == prefix.view_digest
@@ -115,3 +118,10 @@ def test_a_prompt_behind_a_request_that_was_not_answered_moves_nothing() -> None
     account, prefix = settled()
     assert not is_fault(account.sent, asked(prefix, 3))
     assert not is_fault(None, prefix)
+
+
+@pytest.mark.req("R263", "R264", "R265", "R270")
+def test_what_is_latched_is_named_when_it_changes() -> None:
+    changed = msgspec.structs.replace(OPTIONS, ttl=Ttl.LONG, betas=("b",), max_tokens=9)
+    assert latched_names(OPTIONS, changed) == ("ttl", "betas")
+    assert latched_names(OPTIONS, msgspec.structs.replace(changed, model="another")) == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from compositor.runtime.events import (
     RequestStarted,
     TurnResult,
 )
+from compositor.types.request import Ttl
 from compositor.types.snapshot import EventName
 from compositor.wiring import build_agent
 
@@ -82,7 +84,7 @@ class Session:
         self.emulator.advance(seconds)
 
     async def turn(
-        self, person: Person | None = None, spoil: bool = False, prompts: int = 1, **flags: Any
+        self, person: Person | None = None, spoil: Callable[[Agent], None] | None = None, prompts: int = 1, **flags: Any
     ) -> TurnResult:
         environ = {
             "HOME": str(self.root),
@@ -108,8 +110,8 @@ class Session:
                 self.path = Path(store.path)
                 for number in range(prompts):
                     result = await agent.submit(f"go {number}")
-                    if spoil:
-                        move_prefix(agent)
+                    if spoil is not None:
+                        spoil(agent)
                 return result
 
     def seen(self, kind: type) -> list[Any]:
@@ -124,6 +126,13 @@ def move_prefix(agent: Agent) -> None:
     changed = msgspec.structs.replace(first, content=(msgspec.structs.replace(first.content[0], text="spoiled"),))  # type: ignore[union-attr]
     spoiled = extend(empty_prefix(prefix.head, prefix.facts, prefix.wire), [changed, *rest])
     agent._conversation = msgspec.structs.replace(conversation, prefix=spoiled)
+
+
+def change_options(agent: Agent) -> None:
+    """What no part of the program may do: other markers and headers in the middle of a session."""
+    conversation = agent.conversation
+    options = msgspec.structs.replace(conversation.options, ttl=Ttl.LONG, betas=("new",))
+    agent._conversation = msgspec.structs.replace(conversation, options=options)
 
 
 @pytest.mark.req("R260", "R283")
@@ -173,7 +182,7 @@ async def test_what_has_expired_is_nobodys_loss(tmp_path: Path) -> None:
 @pytest.mark.req("R259", "R270")
 async def test_a_prefix_that_moved_without_an_event_is_sent_as_it_was(tmp_path: Path) -> None:
     session = Session(tmp_path)
-    await session.turn(spoil=True, prompts=2)
+    await session.turn(spoil=move_prefix, prompts=2)
     (kept,) = session.seen(PrefixKept)
     assert "no event says why" in kept.fault
     first, second = (view_bytes(event.compiled) for event in session.seen(RequestStarted))
@@ -181,6 +190,16 @@ async def test_a_prefix_that_moved_without_an_event_is_sent_as_it_was(tmp_path: 
     assert b"spoiled" not in second
     assert b"go 1" in second
     assert session.seen(AnswerEnded)[-1].message.usage.read > 4_000
+
+
+@pytest.mark.req("R263", "R265")
+async def test_a_lifetime_and_betas_that_change_while_the_session_runs_are_sent_as_before(tmp_path: Path) -> None:
+    session = Session(tmp_path)
+    await session.turn(spoil=change_options, prompts=2)
+    (kept,) = session.seen(PrefixKept)
+    assert kept.fault.startswith("ttl, betas changed while the session runs")
+    first, second = (event.compiled.options for event in session.seen(RequestStarted))
+    assert (second.ttl, second.betas) == (first.ttl, first.betas)
 
 
 @pytest.mark.req("R094", "R284")

@@ -13,10 +13,13 @@ from msgspec import Struct
 from compositor.context.cache.book import SECONDS
 from compositor.context.cache.changes import rewrite_cost
 from compositor.context.cache.forecast import Forecast
+from compositor.context.explain import first_difference
 from compositor.context.prefix import Prefix, extend
+from compositor.types.request import Compiled, RequestOptions
 from compositor.types.snapshot import EventName, PrefixEvent
 
 from .accounting import Account, new_events
+from .resume import LATCHED
 
 
 class PrefixPolicy(enum.StrEnum):
@@ -56,10 +59,16 @@ def is_fault(sent: Prefix | None, now: Prefix) -> bool:
     return sent is not None and not _begins_with(now, sent) and not new_events(sent, now)
 
 
-def describe_fault(sent: Prefix, now: Prefix) -> str:
-    """One sentence that says what moved."""
-    where = "its head" if sent.head.digest != now.head.digest else "its messages"
-    return f"the prefix that was sent changed in {where} and no event says why; what was sent is sent again"
+def describe_fault(sent: Compiled, now: Compiled) -> str:
+    """One sentence that names the section, tool or message that moved (R270)."""
+    difference = first_difference(sent, now)
+    what = difference.cause if difference is not None else "what was sent"
+    return f"{what}, and no event says why; what was sent is sent again"
+
+
+def latched_names(sent: RequestOptions, now: RequestOptions) -> tuple[str, ...]:
+    """The options that may not change while a session sends to one model, and did (R265): lifetime, betas, cache edits."""
+    return tuple(name for name in LATCHED if sent.model == now.model and getattr(sent, name) != getattr(now, name))
 
 
 def find_move(account: Account, now: Prefix, forecast: Forecast, time: float) -> Move | None:

@@ -131,15 +131,16 @@ def latched_options(options: RequestOptions, history: History) -> tuple[RequestO
     if sent is None or sent.record.options.model != options.model:
         return options, ()
     recorded = sent.record.options
-    kept = [name for name in _LATCHED if getattr(options, name) != getattr(recorded, name)]
+    kept = [name for name in LATCHED if getattr(options, name) != getattr(recorded, name)]
     notes = tuple(
         _info(f"{name} stays {getattr(recorded, name)!r} as it was sent; it would be {getattr(options, name)!r} now")
         for name in kept
     )
-    return msgspec.structs.replace(options, **{name: getattr(recorded, name) for name in _LATCHED}), notes
+    return msgspec.structs.replace(options, **{name: getattr(recorded, name) for name in LATCHED}), notes
 
 
-_LATCHED = ("ttl", "betas", "context_management")
+LATCHED = ("ttl", "betas", "context_management")
+"""Options that stay as they were first sent until a reset (R263, R265, R275)."""
 
 
 def model_switch(history: History, model: str) -> tuple[PrefixEvent, ...]:

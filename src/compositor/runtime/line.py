@@ -25,7 +25,7 @@ from compositor.loop.accounting import (
     settle_answer,
 )
 from compositor.loop.cleaning import Cleaning, clean, plan_cleaning
-from compositor.loop.moves import describe_fault, find_move, is_fault, restore_sent
+from compositor.loop.moves import describe_fault, find_move, is_fault, latched_names, restore_sent
 from compositor.loop.session import Conversation, compile_next, send_record
 from compositor.ports import Clock, Ids, ModelTransport, SessionStore
 from compositor.runtime.budget_gate import BudgetGate
@@ -118,11 +118,18 @@ class ModelLine:
         return refused
 
     def _as_sent(self, conversation: Conversation) -> Conversation:
-        sent = self.account.sent
-        if sent is None or not is_fault(sent, conversation.prefix):
+        sent, previous = self.account.sent, self.account.previous
+        if sent is None or previous is None:
             return conversation
-        self._parts.watch(PrefixKept(describe_fault(sent, conversation.prefix)))
-        return msgspec.structs.replace(conversation, prefix=restore_sent(sent, conversation.prefix))
+        if is_fault(sent, conversation.prefix):
+            self._parts.watch(PrefixKept(describe_fault(previous, compile_next(conversation))))
+            conversation = msgspec.structs.replace(conversation, prefix=restore_sent(sent, conversation.prefix))
+        moved = latched_names(previous.options, conversation.options)
+        if not moved or new_events(sent, conversation.prefix):
+            return conversation
+        self._parts.watch(PrefixKept(f"{', '.join(moved)} changed while the session runs; what was sent is sent again"))
+        options = {name: getattr(previous.options, name) for name in moved}
+        return msgspec.structs.replace(conversation, options=msgspec.structs.replace(conversation.options, **options))
 
     def _without_expired(self, conversation: Conversation) -> Conversation:
         paid, keep, now = self.account.paid, self._parts.keep_results, seconds(self._parts.clock.now())
