@@ -5,6 +5,7 @@ Decides whether its argument is a prompt or a stored session, and how the answer
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import textwrap
@@ -27,16 +28,25 @@ _SESSION = re.compile(r"(?P<id>[0-9a-f]{8}[0-9a-f-]*)(?::(?P<number>\d+))?\Z")
 @click.option(
     "--transcript", metavar="FILE", type=click.Path(dir_okay=False), help="The next request of this transcript."
 )
+@click.option(
+    "--dry-run", "dry_run", is_flag=True, help="List everything that would leave this machine, before sending."
+)
 @click.option("--changes", is_flag=True, help="What planned changes would cost now: another model, a server, clear.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: rows in wire order, omissions, markers, cache.")
-def command(*, as_json: bool, changes: bool, **values: Any) -> None:
+def command(*, as_json: bool, changes: bool, dry_run: bool, **values: Any) -> None:
     """Explain the request of PROMPT, or a request that was sent: SESSION[:REQUEST] (the last one without a number)."""
+    from compositor.cli.audit import base_lines
     from compositor.cli.cache_report import Outlook, sent_fields, sent_lines
     from compositor.cli.inputs import preview
     from compositor.cli.recorded import recorded_request, recorded_send
     from compositor.errors import UsageError
 
     match = _SESSION.match(values.get("prompt") or "")
+    if dry_run:
+        if match is not None:
+            raise UsageError("what was sent is no dry run", hint="Give --resume ID for the next request")
+        _audit(preview(values), as_json=as_json)
+        return
     if match is not None:
         if changes:
             raise UsageError("what was sent cannot be changed", hint="Give --resume ID for the next request")
@@ -44,20 +54,39 @@ def command(*, as_json: bool, changes: bool, **values: Any) -> None:
         title, base, compiled, diagnostics = recorded_request(match["id"], number, values)
         send = recorded_send(match["id"], number, values)
         cache: dict[str, Any] = sent_fields(send)
-        lines = tuple(sent_lines(send))
+        lines, shares = tuple(sent_lines(send)), _shares(compiled, {})
     else:
         found = preview(values)
         outlook = Outlook(found.opened, found.compiled, found.prefix)
         cache, lines = outlook.fields(with_changes=changes), tuple(outlook.lines(with_changes=changes))
+        shares = _shares(found.compiled, found.opened.contract.settings.compositor.prices)
         title = f"Request for {found.opened.contract.model}; nothing was sent."
         base, compiled, diagnostics = found.opened.around.cwd, found.compiled, found.diagnostics
     if as_json:
-        click.echo(_json(compiled, diagnostics, cache))
+        click.echo(_json(compiled, diagnostics, {"cache": cache, "base_line": shares}))
         return
-    _print(title, base, compiled, diagnostics, lines)
+    _print(title, base, compiled, diagnostics, (*lines, "", *base_lines(shares)))
 
 
-def _json(compiled: Any, diagnostics: Any, cache: Any) -> str:
+def _audit(found: Any, *, as_json: bool) -> None:
+    import msgspec
+
+    from compositor.cli.audit import audit_lines, plan_audit
+
+    audit = plan_audit(found, os.environ)
+    click.echo(msgspec.json.encode(audit).decode() if as_json else "\n".join(audit_lines(audit)))
+
+
+def _shares(compiled: Any, said: Any) -> Any:
+    from compositor.cli.report import source_rows
+    from compositor.config.price import priced
+    from compositor.insight.baseline import base_line
+
+    pieces = [(row.origin, row.tokens) for row in source_rows(compiled)]
+    return base_line(pieces, priced(compiled.options.model, said))
+
+
+def _json(compiled: Any, diagnostics: Any, about: Any) -> str:
     import msgspec
 
     from compositor.cli.inputs import diagnostics_json
@@ -66,7 +95,7 @@ def _json(compiled: Any, diagnostics: Any, cache: Any) -> str:
     result = {
         "rows": [msgspec.to_builtins(row) for row in source_rows(compiled)],
         "markers": markers_json(compiled),
-        "cache": cache,
+        **msgspec.to_builtins(about),
         "tokens": tokens_json(compiled),
         "omissions": msgspec.to_builtins(compiled.omissions),
         "diagnostics": diagnostics_json(diagnostics),

@@ -177,7 +177,7 @@ class ForeignReplay:
         answered = seconds(line.timestamp)
         begun = lane.time if lane.time is not None else answered
         before = self._requests[lane.last].time if lane.last >= 0 else None
-        usage = message.usage
+        usages = _usages(message.usage)
         follows = parent.request
         self._requests.append(
             Request(
@@ -187,7 +187,7 @@ class ForeignReplay:
                 lane=line.agent_id or ("sidechain" if line.is_sidechain else ""),
                 model=message.model or "?",
                 effort="" if line.effort is ABSENT else bytes(line.effort).decode("utf-8", "replace").strip('"'),
-                **_usages(usage),
+                **usages,
                 follows=follows,
                 previous=lane.last,
                 messages=parent.tokens,
@@ -197,10 +197,9 @@ class ForeignReplay:
                 events=(*lane.events, *_service_events(message)),
             )
         )
-        if usage is not None:
-            self._scale.learn(
-                position, parent.tokens, (_usages(usage)["first"] or usage).total_input, message.model or "?"
-            )
+        opening = usages["first"] or usages["usage"]
+        if opening is not None:
+            self._scale.learn(position, parent.tokens, opening.total_input, message.model or "?")
         lane.events.clear()
         lane.last = position
         return position
