@@ -127,10 +127,11 @@ class World:
             case "settings":
                 folder = self.project / ".claude"
                 folder.mkdir(exist_ok=True)
-                keys = {
+                keys: dict[str, Any] = {
                     "language": self.rng.choice(["french", "german"]),
                     "promptCacheTtl": self.rng.choice(["5m", "1h"]),
                 }
+                keys["compositor"] = {"cache": {"longLifetime": self.rng.choice([[], ["*"]])}}
                 (folder / "settings.json").write_text(json.dumps(keys))
             case "lifetime":
                 self.environ = {self.rng.choice(["ENABLE_PROMPT_CACHING_1H", "FORCE_PROMPT_CACHING_5M"]): "1"}

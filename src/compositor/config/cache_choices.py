@@ -16,7 +16,7 @@ from compositor.types.json import raw_json
 class EditSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     """`compositor.cache.edits`: when the service clears old tool results itself. Tokens, and a number of calls that stay."""
 
-    trigger: int
+    trigger: int = 100_000
     keep: int = 3
     clear_at_least: int | None = None
     exclude_tools: tuple[str, ...] = ()

@@ -153,7 +153,10 @@ CACHE: Mapping[str, Key] = {
     "edits": _key(
         Table(
             {
-                "trigger": _key(_whole(1), "Tokens of a request from which on the service clears old tool results."),
+                "trigger": _key(
+                    _whole(1),
+                    "Tokens of a request from which on the service clears old tool results; unset means 100000.",
+                ),
                 "keep": _key(_whole(0), "Newest calls whose results stay; unset means 3."),
                 "clearAtLeast": _key(_whole(1), "Tokens that a clearing must free."),
                 "excludeTools": _key(TEXTS, "Tools whose results stay."),
