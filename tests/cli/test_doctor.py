@@ -1,6 +1,7 @@
 """`compositor doctor`: what it looks at, what each finding means, how it ends."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +79,36 @@ def test_a_machine_without_programs(call: Any, monkeypatch: pytest.MonkeyPatch) 
 def test_a_line_for_each_finding(call: Any) -> None:
     lines = call("doctor").out.splitlines()
     assert [line.split()[0] for line in lines] == [state for state, _ in findings(call)[1].values()]
+
+
+def hazards(call: Any) -> dict[str, tuple[str, str]]:
+    ended = call("doctor", "--json")
+    assert ended.code == 0
+    return {
+        found["what"]: (found["detail"], found["cure"]) for found in json.loads(ended.out) if found["state"] == "hazard"
+    }
+
+
+def test_a_sound_project_has_no_hazard(call: Any) -> None:
+    assert hazards(call) == {}
+
+
+def test_each_hazard_of_a_project_has_its_cure(call: Any, project: Path, home: Path) -> None:
+    from tests.insight.replay.planted import BREAKS
+
+    (project / "CLAUDE.md").write_text("Keep it short.\n" * 6_000)
+    (project / ".claude" / "rules").mkdir(parents=True)
+    (project / ".claude" / "rules" / "vue.md").write_text("---\npaths: '**/*.vue'\n---\nUse setup.\n")
+    hook = {"matcher": "*", "hooks": [{"type": "command", "command": "no-such-program --check"}]}
+    settings = {"permissions": {"deny": ["Raed(./x)"]}, "hooks": {"Stop": [hook]}}
+    (home / ".claude").mkdir()
+    (home / ".claude" / "settings.json").write_text(json.dumps(settings))
+    recorded = home / ".claude" / "projects" / re.sub(r"[^a-zA-Z0-9]", "-", str(project))
+    recorded.mkdir(parents=True)
+    (recorded / "one.jsonl").write_bytes(b"".join(BREAKS["a pause of six minutes"][1]().lines))
+    found = hazards(call)
+    assert {"memory: large", "memory: never matches", "rule", "hook", "cache: expiry"} <= set(found)
+    assert "no-such-program" in found["hook"][0]
+    assert "Raed" in found["rule"][0]
+    assert all(cure for _, cure in found.values())
+    assert "cure: " in call("doctor").out

@@ -23,18 +23,19 @@ from compositor.errors import CompositorError, ExitCode
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One thing that was looked at. `state`: ok, missing (works without), or bad (must be mended)."""
+    """One thing that was looked at. `state`: ok, missing (works without), hazard (costs something), or bad (must be mended)."""
 
     what: str
     state: str
     detail: str
+    cure: str = ""
 
 
 @click.command(name="doctor")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array instead of lines.")
 @click.option("--project", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Whose settings to read.")
 def command(*, as_json: bool, project: str | None) -> int:
-    """Check this machine: key, versions, git, ripgrep, sandbox, settings files."""
+    """Check this machine (key, versions, git, ripgrep, sandbox, settings files) and this project: what costs more than it must, each with its cure."""
     findings = tuple(_findings(project_folder(project)))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(findings), indent=2).decode())
@@ -42,6 +43,8 @@ def command(*, as_json: bool, project: str | None) -> int:
         for found in findings:
             line = f"{found.state:8} {found.what:11} {found.detail}"
             click.echo(fitted(line, sys.stdout, indent=21))
+            if found.cure:
+                click.echo(fitted(f"{'':21}cure: {found.cure}", sys.stdout, indent=27))
     return ExitCode.FAILED if any(found.state == "bad" for found in findings) else ExitCode.OK
 
 
@@ -54,6 +57,14 @@ def _findings(cwd: str) -> Iterator[Finding]:
     yield _sandbox()
     yield from _home()
     yield from _settings(cwd)
+    yield from _hazards(cwd)
+
+
+def _hazards(cwd: str) -> Iterator[Finding]:
+    from compositor.cli.doctor_project import project_hazards
+
+    for found in project_hazards(cwd):
+        yield Finding(what=found.what, state="hazard", detail=found.detail, cure=found.cure)
 
 
 def _key() -> Finding:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from compositor.config.price import Said
 from compositor.types.request import Ttl
 
+from .cures import CURES
 from .rows import Cause, Session
 from .simulate import RECORDED, Markers, Outcome, Plan, simulate
 from .totals import Row, Totals
@@ -92,22 +93,14 @@ def _kind(plan: Plan) -> str:
 def _from_breaks(causes: Mapping[str, Row], least: float) -> list[Advice]:
     return [
         Advice(
-            change=change,
+            change=CURES[cause],
             saves=causes[cause].wasted,
             because=f"{causes[cause].breaks} times {causes[cause].lost:,} tokens in all were paid again ({cause})",
         )
-        for cause, change in _CURES.items()
+        for cause in _ADVISED
         if cause in causes and causes[cause].wasted >= least
     ]
 
 
-_CURES: dict[str, str] = {
-    Cause.MODEL_SWITCH.value: "keep one model in a session; give side work to a subagent",
-    Cause.SETTINGS.value: "set effort and speed once, at the start",
-    Cause.TOOLS.value: "connect MCP servers before the first turn, or defer their tools",
-    Cause.SYSTEM.value: "keep what changes (date, directory) out of the system prompt",
-    Cause.RESUME.value: "resume with the client that began the session, which can send the same bytes",
-    Cause.CLEARING.value: "clear much at once and seldom: each clearing writes everything behind it anew",
-    Cause.HISTORY.value: "leave sent messages as they are; tell news at the end",
-    Cause.WIDE_TURN.value: "place a marker at the end of the previous request: one marker looks back 20 blocks",
-}
+# A pause or a compaction costs what another plan saves, which is simulated; an unknown cause has no cure.
+_ADVISED = tuple(cause for cause in CURES if cause not in {Cause.EXPIRY, Cause.COMPACTION, Cause.UNKNOWN})
