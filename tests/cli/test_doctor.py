@@ -100,7 +100,7 @@ def test_each_hazard_of_a_project_has_its_cure(call: Any, project: Path, home: P
     (project / ".claude" / "rules").mkdir(parents=True)
     (project / ".claude" / "rules" / "vue.md").write_text("---\npaths: '**/*.vue'\n---\nUse setup.\n")
     hook = {"matcher": "*", "hooks": [{"type": "command", "command": "no-such-program --check"}]}
-    settings = {"permissions": {"deny": ["Raed(./x)"]}, "hooks": {"Stop": [hook]}}
+    settings = {"permissions": {"deny": ["Xread(./x)"]}, "hooks": {"Stop": [hook]}}
     (home / ".claude").mkdir()
     (home / ".claude" / "settings.json").write_text(json.dumps(settings))
     recorded = home / ".claude" / "projects" / re.sub(r"[^a-zA-Z0-9]", "-", str(project))
@@ -109,6 +109,6 @@ def test_each_hazard_of_a_project_has_its_cure(call: Any, project: Path, home: P
     found = hazards(call)
     assert {"memory: large", "memory: never matches", "rule", "hook", "cache: expiry"} <= set(found)
     assert "no-such-program" in found["hook"][0]
-    assert "Raed" in found["rule"][0]
+    assert "Xread" in found["rule"][0]
     assert all(cure for _, cure in found.values())
     assert "cure: " in call("doctor").out

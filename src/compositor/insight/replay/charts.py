@@ -13,7 +13,7 @@ def bars(rows: Sequence[tuple[str, float]], form: str, *, wide: bool = False) ->
     """Named values: columns, or with `wide` one line each."""
     if not rows or not any(value > 0 for _, value in rows):
         return "<p>Nothing to show.</p>"
-    return _lines(rows, form) if wide else _columns(rows, form)
+    return _lines([row for row in rows if row[1] > 0], form) if wide else _columns(rows, form)
 
 
 def stacked(rows: Sequence[tuple[str, Sequence[int]]], classes: Sequence[str]) -> str:
