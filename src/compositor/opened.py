@@ -209,7 +209,7 @@ def _gather(
 
 def _account(contract: RunContract, history: History | None) -> Account:
     price = priced(contract.model, contract.settings.compositor.prices)
-    tariff = Tariff(minimum=contract.profile.cache_minimum, price=price)
+    tariff = Tariff(minimum=contract.profile.cache_minimum, price=price, forgets=not contract.profile.thinking.kept)
     return open_account(tariff, () if history is None else history.journal.sends)
 
 

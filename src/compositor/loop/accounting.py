@@ -41,10 +41,14 @@ DEFAULT_MINIMUM = 1024
 
 
 class Tariff(Struct, frozen=True, kw_only=True):
-    """What a model's cache costs: `minimum` in tokens, `price` where one is published."""
+    """What a model's cache costs: `minimum` in tokens, `price` where one is published.
+
+    `forgets`: the model does not see the thoughts of earlier turns, so that each word of a person rewrites what held one.
+    """
 
     minimum: int | None
     price: Price | None
+    forgets: bool = False
 
     @property
     def least(self) -> int:
@@ -121,6 +125,7 @@ def forecast_request(account: Account, prefix: Prefix, compiled: Compiled, now: 
         pinned=pinned_mark(prefix, compiled.options),
         images=prefix.tail.legality.images > 0,
         tally=tally,
+        forgets=account.tariff.forgets,
         scale=account.scale,
     )
     clearing = plan_clearing(compiled.options.context_management, tally.results, compiled.pending, total_tokens(line))

@@ -19,7 +19,7 @@ from compositor.emulator.cache import PromptCache, positions_of
 from compositor.emulator.edits import edited
 from compositor.emulator.rendering import Sight
 from compositor.types.attachments import TextAttachment
-from compositor.types.blocks import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from compositor.types.blocks import ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, TranscriptEntry, UserEntry
 from compositor.types.json import raw_json
 from compositor.types.request import Compiled, RequestOptions, Ttl
@@ -44,6 +44,7 @@ class Session:
         self.now = 0.0
         self.number = 0
         self.previous: Compiled | None = None
+        self.forgets = False
 
     def ask(self, results: int = 0, words: int = 20) -> None:
         blocks = tuple(ToolResultBlock(f"t{self.number}_{n}", "word " * words) for n in range(results))
@@ -58,16 +59,17 @@ class Session:
         note = TextAttachment(kind=kind, text=f"{text} {self.number}")
         self.extend(AttachmentEntry(uuid=f"n{self.number}-{kind}", parent=None, time=TIME, attachment=note))
 
-    def answer(self, calls: int = 0) -> None:
+    def answer(self, calls: int = 0, thoughts: int = 0) -> None:
         self.number += 1
         uses = tuple(ToolUseBlock(f"t{self.number}_{n}", "Read", raw_json({"n": n})) for n in range(calls))
+        thinking = tuple(ThinkingBlock(f"hm {n} " * 30, f"sig{self.number}-{n}") for n in range(thoughts))
         entry = AssistantEntry(
             uuid=f"a{self.number}",
             parent=None,
             time=TIME,
             message_id=f"m{self.number}",
             model=MODEL,
-            content=(TextBlock("answer " * 9), *uses),
+            content=(*thinking, TextBlock("answer " * 9), *uses),
             stop_reason="tool_use" if calls else "end_turn",
         )
         self.extend(entry)
@@ -86,6 +88,7 @@ class Session:
             pinned=pinned_mark(self.prefix, self.options),
             images=self.prefix.tail.legality.images > 0,
             tally=self.tally,
+            forgets=self.forgets,
         )
         asked = compiled.options.context_management
         clearing = plan_clearing(asked, self.tally.results, compiled.pending, total_tokens(line))
@@ -95,7 +98,7 @@ class Session:
             self.book, positions, total=total_tokens(line), minimum=MINIMUM, now=self.now, price=find_price(MODEL)
         )
         self.book = self.book.after(positions, forecast.expected, minimum=MINIMUM, now=self.now)
-        sight = Sight(bytes_per_token=BYTES_PER_TOKEN)
+        sight = Sight(bytes_per_token=BYTES_PER_TOKEN, keeps_thinking=not self.forgets)
         theirs = positions_of(edited(msgspec.json.decode(compiled.body), sight).body, sight=sight)
         use, self.service = self.service.use(theirs, minimum=MINIMUM, now=self.now)
         hit, last = forecast.expected.hit, forecast.expected.last_write

@@ -107,3 +107,19 @@ def test_the_break_that_clearing_by_the_service_makes_is_forecast(seed: int, kee
         session.answer(calls)
         session.ask(results=calls, words=rng.choice([40, 90]))
         session.now += rng.choice([1.0, 301.0])
+
+
+@pytest.mark.req("R093")
+@given(st.integers(0, 2**32))
+def test_a_model_that_forgets_earlier_thoughts_reads_what_holds_none(seed: int) -> None:
+    rng = random.Random(seed)
+    session = Session()
+    session.forgets = True
+    session.ask()
+    for _ in range(12):
+        forecast, read, written = session.send()
+        assert (forecast.read > 0, forecast.written > 0) == (read > 0, written > 0)
+        calls = rng.choice([0, 1, 1, 2, 24])
+        session.answer(calls, thoughts=rng.choice([0, 1, 2]))
+        session.ask(results=calls, words=20)
+        session.now += rng.choice([1.0, 301.0])

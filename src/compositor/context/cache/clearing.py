@@ -12,8 +12,9 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from compositor.types.blocks import ToolResultBlock
+from compositor.types.blocks import RedactedThinkingBlock, ThinkingBlock, ToolResultBlock
 from compositor.types.json import decode_json
+from compositor.types.messages import Role
 from compositor.types.persistent import Rope
 from compositor.types.request import Chunk
 
@@ -21,20 +22,43 @@ BYTES, FRAME = 4, 25
 """Bytes of a token, and the tokens that stay of a cleared result: its frame and the service's placeholder."""
 
 
-class Results(Struct, frozen=True):
-    """Tool results up to some place: how many, and about how many tokens clearing them frees."""
+class Results(Struct, frozen=True, kw_only=True):
+    """Tool results up to some place: how many, and about how many tokens clearing them frees; thoughts likewise.
+
+    `dropped` are the thoughts in front of the last message of a person: a model that keeps those of the last turn only does not see them (wire page
+    4.7), and every prefix that holds one is a new one from then on.
+    """
 
     count: int = 0
     tokens: int = 0
+    thoughts: int = 0
+    thought_tokens: int = 0
+    dropped: int = 0
+    dropped_tokens: int = 0
 
     def add(self, chunks: Iterable[Chunk]) -> Results:
         count, tokens = self.count, self.tokens
+        thoughts, thought_tokens = self.thoughts, self.thought_tokens
+        dropped, dropped_tokens = self.dropped, self.dropped_tokens
         for chunk in chunks:
+            before = count
             for part, size in zip(chunk.message.parts, chunk.sizes, strict=True) if chunk.message is not None else ():
                 if isinstance(part.block, ToolResultBlock):
                     count += 1
                     tokens += size // BYTES - FRAME
-        return Results(count, tokens)
+                elif isinstance(part.block, ThinkingBlock | RedactedThinkingBlock):
+                    thoughts += 1
+                    thought_tokens += size // BYTES
+            if count == before and chunk.message is not None and chunk.message.role is Role.USER:
+                dropped, dropped_tokens = thoughts, thought_tokens
+        return Results(
+            count=count,
+            tokens=tokens,
+            thoughts=thoughts,
+            thought_tokens=thought_tokens,
+            dropped=dropped,
+            dropped_tokens=dropped_tokens,
+        )
 
 
 class Clearing(Struct, frozen=True):

@@ -76,7 +76,8 @@ class Line(Struct, frozen=True, kw_only=True):
     """A request and what is known of its messages without looking at them again.
 
     `boundaries`, `mark` (of its own end) and `pinned` are the prefix's own; `tally` must have been extended over `compiled.settled`.
-    `images`: whether it holds any. `clearing` is what the service clears of it. `scale` is the model's ratio of reported to estimated tokens.
+    `images`: whether it holds any. `clearing` is what the service clears of it. `forgets`: the model does not see the thoughts of
+    earlier turns. `scale` is the model's ratio of reported to estimated tokens.
     """
 
     compiled: Compiled
@@ -86,6 +87,7 @@ class Line(Struct, frozen=True, kw_only=True):
     pinned: Mark | None = None
     images: bool = False
     clearing: Clearing = NOTHING
+    forgets: bool = False
     scale: float = 1.0
 
 
@@ -127,6 +129,7 @@ def total_tokens(line: Line) -> int:
     head = line.compiled.head
     fixed = _parts_of(head)[-1][1] + sum(_context_tokens(chunk.data) for chunk in _context(head))
     messages = line.tally.before(len(line.compiled.settled)) + _tokens(line.compiled.pending) - line.clearing.tokens
+    messages -= _all_results(line).dropped_tokens if line.forgets else 0
     return round(line.scale * (fixed + messages))
 
 
@@ -156,16 +159,23 @@ def _before_pin(line: Line, start: Position, pinned: Mark) -> Iterator[Position]
 def _position(line: Line, start: Position, mark: Mark, end: Boundary | None) -> Position:
     compiled = line.compiled
     index = len(_context(compiled.head)) + mark.message
-    cleared = min(_results_through(line, mark), line.clearing.count) if line.clearing.count else 0
+    through = _results_through(line, mark) if line.clearing.count or line.forgets else Results()
+    cleared = min(through.count, line.clearing.count)
+    now = _all_results(line) if line.forgets else Results()
+    forgotten = min(through.thoughts, now.dropped)
     tokens = _tokens_through(line, mark) - (cleared_before(line.tally.results, cleared) if cleared else 0)
-    digest = f"{mark.digest}~{cleared}" if cleared else mark.digest
+    tokens -= min(through.thought_tokens, now.dropped_tokens)
+    digest = f"{mark.digest}~{cleared}^{forgotten}" if cleared or forgotten else mark.digest
+    # An earlier end is still read when neither an image nor a forgotten thought came between.
+    same = not line.forgets or forgotten == through.dropped
+    readable = end is not None and bool(end.images) == line.images and same
     return Position(
         key=_name(settings_key(compiled.options, images=line.images), digest),
-        ordinal=start.ordinal + mark.blocks,
+        ordinal=start.ordinal + mark.blocks - forgotten,
         tokens=start.tokens + round(line.scale * tokens),
         what=f"messages[{index}]",
         ttl=next((marker.ttl for marker in compiled.markers if _stands_at(marker, index, mark.block)), None),
-        view=end.view.digest if end is not None and bool(end.images) == line.images else "",
+        view=end.view.digest if end is not None and readable else "",
     )
 
 
@@ -182,12 +192,16 @@ def _tokens_through(line: Line, mark: Mark) -> int:
     return before + (0 if chunk is None else estimate_tokens(chunk.data[: block_end(chunk, mark.block)]))
 
 
-def _results_through(line: Line, mark: Mark) -> int:
-    """Tool results through the marked message; they stand in front of what else a message holds."""
+def _all_results(line: Line) -> Results:
+    return line.tally.results_in(len(line.compiled.settled)).add(line.compiled.pending)
+
+
+def _results_through(line: Line, mark: Mark) -> Results:
+    """Tool results and thoughts through the marked message; they stand in front of what else a message holds."""
     settled = len(line.compiled.settled)
     if mark.message < settled:
-        return line.tally.results_in(mark.message + 1).count
-    return line.tally.results_in(settled).add(line.compiled.pending[: mark.message - settled + 1]).count
+        return line.tally.results_in(mark.message + 1)
+    return line.tally.results_in(settled).add(line.compiled.pending[: mark.message - settled + 1])
 
 
 def _stands_at(marker: MarkerPlan, index: int, block: int) -> bool:
