@@ -167,3 +167,19 @@ def test_a_torn_line_costs_only_itself(tmp_path: Path) -> None:
     assert one.today() == two.today() == Spent(tokens=11, dollars=0.5)
     two.add(Spent(tokens=1))
     assert one.today().tokens == 12
+
+
+async def test_a_replay_of_our_own_session_names_the_move_that_broke_its_cache(tmp_path: Path) -> None:
+    from compositor.adapters.replay.reading import replay_file
+    from compositor.insight.replay.breaks import find_breaks
+
+    machine = Machine(tmp_path)
+    await machine.run({}, model="claude-sonnet-4-6")
+    await machine.run({}, again=True, model="claude-opus-4-8")
+    (path,) = (tmp_path / "state" / "sessions").rglob(f"{machine.session}.jsonl")
+    session = replay_file(path)
+    assert session is not None
+    assert (session.format, session.session_id, len(session.requests)) == ("own", machine.session, 18)
+    (found,) = find_breaks(session.requests)
+    assert (found.request, found.cause.value) == (9, "model_switch")
+    assert found.lost > 4_000

@@ -71,3 +71,14 @@ def test_a_folder_named_like_a_transcript_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "t" / "x.jsonl").mkdir(parents=True)
     write(tmp_path / "t" / "x.jsonl" / "one.jsonl", begun().lines)
     assert [len(one.session.requests) for one in replayed(tmp_path / "t", None)] == [4]
+
+
+def test_a_run_that_was_broken_off_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    for name in "abc":
+        write(tmp_path / "t" / f"{name}.jsonl", begun().lines)
+    running = replay_files(find_transcripts([str(tmp_path / "t")]), home=home, said={})
+    next(running)
+    next(running)
+    running.close()
+    assert [one.kept for one in replayed(tmp_path / "t", home)] == [True, True, False]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 
+from compositor.context.cache.attribution import Verdict
 from compositor.context.transcript.codec import Damaged, SessionHeader, decode_line
 from compositor.types.attachments import TextAttachment
 from compositor.types.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
@@ -74,9 +75,12 @@ class OwnReplay:
             return
         position, time = len(self._requests), seconds(send.time)
         before = self._requests[-1] if self._requests else None
-        events = [*self._events, *map(_named, send.events)]
+        # An event stands on a line of its own and in the request that it moved.
+        events = list(dict.fromkeys([*self._events, *map(_named, send.events)]))
         if self._heads and self._heads[-1] != send.head_digest and not events:
             events.append(Event(Cause.SYSTEM, "the compiled head (tools, system prompt, user context) is another one"))
+        if outcome.verdict == Verdict.PREFIX_CHANGED.value and not events:
+            events.append(Event(Cause.HISTORY, f"the journal's own verdict: {outcome.cause}"))
         self._events.clear()
         self._heads.append(send.head_digest)
         effort = send.options.output_config
