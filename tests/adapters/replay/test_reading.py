@@ -82,3 +82,11 @@ def test_a_run_that_was_broken_off_goes_on_where_it_stopped(tmp_path: Path) -> N
     next(running)
     running.close()
     assert [one.kept for one in replayed(tmp_path / "t", home)] == [True, True, False]
+
+
+def test_a_pipe_and_an_endless_line_stop_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("compositor.adapters.replay.reading.LONGEST", 100_000)
+    write(tmp_path / "t" / "a.jsonl", [*begun().lines, b'{"x": "' + b"y" * 250_000 + b'"}\n', *begun().lines[:1]])
+    os.mkfifo(tmp_path / "t" / "b.jsonl")
+    (found,) = replayed(tmp_path / "t", None)
+    assert (len(found.session.requests), found.session.damaged) == (4, 3)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -24,6 +25,8 @@ from compositor.insight.replay.own import OwnReplay
 from compositor.insight.replay.rows import VERSION, Session
 
 FIRST_LINES = 50
+LONGEST = 32_000_000
+"""Bytes of a line that are read at once: a longer one is counted as damaged, in pieces, so that memory stays bounded."""
 
 
 class Replayed(Struct, frozen=True):
@@ -71,14 +74,15 @@ def replay_files(files: Iterable[tuple[Path, int]], *, home: Path | None, said: 
 def replay_file(path: Path) -> Session | None:
     """One file in one pass; `None` when it is no transcript."""
     with path.open("rb") as stream:
-        first = [line for _, line in zip(range(FIRST_LINES), stream, strict=False)]
+        lines = iter(lambda: stream.readline(LONGEST), b"")
+        first = list(islice(lines, FIRST_LINES))
         kind = detect_format(first)
         if kind is None:
             return None
         replay = OwnReplay() if kind is TranscriptFormat.OWN else ForeignReplay()
         for line in first:
             replay.add(line)
-        for line in stream:
+        for line in lines:
             replay.add(line)
     return replay.finish(str(path))
 
@@ -117,7 +121,8 @@ def _below(top: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(top):
         folders.sort()
         for name in sorted(names):
-            if name.endswith(".jsonl"):
+            # A pipe of that name would never end.
+            if name.endswith(".jsonl") and (Path(folder) / name).is_file():
                 yield Path(folder) / name
 
 
