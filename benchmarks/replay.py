@@ -17,6 +17,8 @@ import msgspec
 from benchmarks.measure import Row, best_of
 from benchmarks.measure import table as rows_table
 from compositor.adapters.replay.reading import replay_file
+from compositor.insight.replay.foreign import ForeignReplay
+from compositor.insight.replay.rows import Session
 
 MEGABYTES = 40
 LARGE_MEGABYTES = 1_000
@@ -28,7 +30,14 @@ def rows(rounds: int = 3) -> list[Row]:
         path = write(Path(folder) / "one.jsonl", MEGABYTES)
         floor = best_of(rounds, lambda: _decoded(path))
         value = best_of(rounds, lambda: replay_file(path))
-    return [Row(name=f"replay: {MEGABYTES} MB", value=value, floor=floor, floor_name="read, decode each line")]
+        lines = path.read_bytes().splitlines(keepends=True)
+        decode = msgspec.json.Decoder().decode
+        bare = best_of(rounds, lambda: [decode(line) and None for line in lines])
+        alone = best_of(rounds, lambda: _replayed(lines))
+    return [
+        Row(name=f"replay: {MEGABYTES} MB, lines in memory", value=alone, floor=bare, floor_name="decode each line"),
+        Row(name=f"replay: {MEGABYTES} MB", value=value, floor=floor, floor_name="read, decode each line"),
+    ]
 
 
 def table(found: list[Row]) -> str:
@@ -75,6 +84,13 @@ def _turn(number: int) -> list[tuple[str, dict[str, object]]]:
         ("user", {"role": "user", "content": [result]}),
         ("assistant", {**answer, "id": f"m{number}b", "content": [{"type": "text", "text": _TEXT * 4}]}),
     ]
+
+
+def _replayed(lines: list[bytes]) -> Session:
+    replay = ForeignReplay()
+    for line in lines:
+        replay.add(line)
+    return replay.finish("memory")
 
 
 def _decoded(path: Path) -> int:

@@ -108,9 +108,9 @@ class ForeignReplay:
                 self._groups[uuid] = self._attached(line, parent, lane)
             case _:
                 self._groups[uuid] = parent
-        time = seconds(line.timestamp)
-        if line.type in {"user", "attachment"} and time is not None:
-            lane.time = time
+        if line.type in {"user", "attachment"}:
+            time = seconds(line.timestamp)
+            lane.time = lane.time if time is None else time
 
     def _lane(self, line: Line) -> _Lane:
         name = line.agent_id or ("sidechain" if line.is_sidechain else "")
@@ -174,8 +174,7 @@ class ForeignReplay:
         if message.model == "<synthetic>" or (message.usage is None and not message.model):
             return parent.request
         position = len(self._requests)
-        answered = seconds(line.timestamp)
-        begun = lane.time if lane.time is not None else answered
+        begun = lane.time if lane.time is not None else seconds(line.timestamp)
         before = self._requests[lane.last].time if lane.last >= 0 else None
         usages = _usages(message.usage)
         follows = parent.request
@@ -230,7 +229,7 @@ class ForeignReplay:
 def _usages(reported: Reported | None) -> dict[str, Usage | None]:
     if reported is None:
         return {"usage": None, "first": None, "last": None}
-    rounds = [one for one in reported.iterations or () if one.total_input]
+    rounds = [one for one in reported.iterations if one.total_input] if reported.iterations else []
     several = len(rounds) > 1
     usage = Usage(
         input_tokens=reported.input_tokens,
@@ -252,6 +251,8 @@ def seconds(time: str | None) -> float | None:
 
 def _service_events(message: Message) -> tuple[Event, ...]:
     """What the service itself said about the cache (wire page 4.8) and about what it cleared (5)."""
+    if message.diagnostics is ABSENT and message.context_management is ABSENT:
+        return ()
     found: list[Event] = []
     reason = object_of(message.diagnostics).get("cache_miss_reason")
     kind = reason.get("type") if isinstance(reason, dict) else None

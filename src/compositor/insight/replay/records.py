@@ -156,7 +156,7 @@ def _odd(data: bytes) -> Line | None:
     return _decode(msgspec.json.encode(kept))
 
 
-_WHOLE = 768
+_WHOLE = 480
 _CALL = 12
 """Tokens that the frame of a call or of a result takes: names, ids, braces."""
 _FIELDS: dict[str, Any] = {
