@@ -107,6 +107,7 @@ def build_agent(
         collector=MemoryCollector(around.memory_place, around.memory, tools.box.files.seed),
         offering=offering,
         max_requests=opened.contract.max_turns,
+        output_limit=opened.contract.output_limit,
     )
     return Agent(parts, opened.conversation), store
 

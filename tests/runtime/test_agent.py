@@ -275,7 +275,8 @@ async def test_an_interrupt_while_the_model_answers_records_no_answer(project: P
 
 @pytest.mark.req("R014")
 async def test_a_call_cut_by_the_output_limit_never_runs(project: Path) -> None:
-    run = Run(project, "turns:\n  - {do: [{write: {path: made, content: a long long text}}], stop: max_tokens}\n")
+    cut = "  - {do: [{write: {path: made, content: a long long text}}], stop: max_tokens}\n"
+    run = Run(project, f"turns:\n{cut}{cut}")
     result = await run.submit("Write.", asker=Yes())
     assert result.reason is EndReason.MAX_TOKENS
     assert not (project / "made").exists()

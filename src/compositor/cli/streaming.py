@@ -25,6 +25,7 @@ from compositor.runtime.events import (
     CompactionFailed,
     CompactionStep,
     Mended,
+    OutputWidened,
     PrefixKept,
     PrefixMoves,
     Retrying,
@@ -105,6 +106,8 @@ class JsonLines:
                 remedy_name = type(remedy).__name__
                 fields = {"remedy": remedy_name, "cause": cause, "events": events}
                 self._line({"type": "system", "subtype": "request_mended", **fields})
+            case OutputWidened(before=before, limit=limit):
+                self._line({"type": "system", "subtype": "output_widened", "before": before, "limit": limit})
             case CompactionStep():
                 self._line({"type": "system", "subtype": "status", "status": "compacting"})
             case Compacted():

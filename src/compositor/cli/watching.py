@@ -27,6 +27,7 @@ from compositor.runtime.events import (
     HeadRenewed,
     Mended,
     NotesCollected,
+    OutputWidened,
     PrefixKept,
     PrefixMoves,
     RequestStarted,
@@ -60,6 +61,8 @@ class TextWatcher:
                 self.note(f"retry {notice.attempt} of {notice.limit} in {notice.delay:.1f} s: {notice.failure.message}")
             case Mended(cause=cause):
                 self.note(f"refused and sent again in another form: {cause}")
+            case OutputWidened(before=before, limit=limit):
+                self.note(f"the answer was cut at {before:,} tokens; asked once more with {limit:,}")
             case PrefixMoves(move=move, refused=refused) if not refused:
                 self.note(f"cache: {move.text}")
             case PrefixKept(fault=text) | CacheExpired(text=text):

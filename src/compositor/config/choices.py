@@ -30,7 +30,7 @@ from .profile import (
     overridden,
 )
 from .settings import Settings
-from .window import DEFAULT_OUTPUT
+from .window import DEFAULT_OUTPUT, ESCALATED_OUTPUT
 
 T = TypeVar("T")
 
@@ -49,6 +49,9 @@ class Thinking(Struct, frozen=True, kw_only=True):
     kind: ThinkingKind | None
     budget: int | None = None
 
+
+UNASKED = "the default"
+"""The source of a choice that nobody made."""
 
 THINKING_BUDGET = 4_096
 """Tokens for `enabled` thinking where nobody names a number: half of the default output, and above the least (L90)."""
@@ -135,12 +138,17 @@ def choose_thinking(
 def choose_output(flags: Flags, environment: Environment, profile: ModelProfile) -> Choice[int]:
     """The output cap in tokens: a flag, then the variable, then 8,000 (R381); never above what the model has (L18)."""
     asked = (("the caller", flags.max_output_tokens), ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", environment.max_output_tokens))
-    source, tokens = next(((source, tokens) for source, tokens in asked if tokens), ("the default", DEFAULT_OUTPUT))
+    source, tokens = next(((source, tokens) for source, tokens in asked if tokens), (UNASKED, DEFAULT_OUTPUT))
     if tokens <= profile.max_output:
         return Choice(value=tokens, source=source)
     message = f"The model {profile.id!r} writes at most {profile.max_output} tokens; {tokens} were asked for"
-    notes = (_note("contract.max-output", message, source),) if source != "the default" else ()
+    notes = (_note("contract.max-output", message, source),) if source != UNASKED else ()
     return Choice(value=profile.max_output, source="the profile", diagnostics=notes)
+
+
+def choose_output_limit(output: Choice[int], profile: ModelProfile) -> int:
+    """The cap of the resend after an answer was cut, in tokens (R381): a cap that somebody asked for is not raised."""
+    return max(output.value, min(ESCALATED_OUTPUT, profile.max_output)) if output.source == UNASKED else output.value
 
 
 def choose_fast(flags: Flags, settings: Settings, profile: ModelProfile, platform: Platform) -> Choice[bool]:

@@ -21,6 +21,7 @@ from .choices import (
     choose_fast,
     choose_model,
     choose_output,
+    choose_output_limit,
     choose_platform,
     choose_thinking,
     has_fast_mode,
@@ -62,7 +63,7 @@ class Host(Struct, frozen=True, kw_only=True):
 class RunContract(Struct, frozen=True, kw_only=True):
     """One run, settled. `model` goes into the body; `effort` `None` and `thinking.kind` `None` are not sent.
 
-    `max_output` in tokens, `ttl_wish` the lifetime of markers that somebody asked for or that was chosen, `max_turns` `None` for no
+    `max_output` in tokens, `output_limit` that of the one resend after an answer was cut (R381), `ttl_wish` the lifetime of markers that somebody asked for or that was chosen, `max_turns` `None` for no
     limit. `tools` are the names that passed every gate; `eligibility`
     says of every candidate why or why not. `facts` are what the gates saw, for candidates that appear later.
     """
@@ -79,6 +80,7 @@ class RunContract(Struct, frozen=True, kw_only=True):
     thinking: Thinking
     fast: bool
     max_output: int
+    output_limit: int
     max_turns: int | None
     caching: bool
     ttl_wish: Ttl | None
@@ -129,8 +131,7 @@ def resolve_contract(
     platform = choose_platform(flags, joined.variables, settings)
     effort = choose_effort(flags, variables, settings, profile)
     thinking = choose_thinking(variables, settings, profile, effort.value)
-    output = choose_output(flags, variables, profile)
-    fast = choose_fast(flags, settings, profile, platform)
+    output, fast = choose_output(flags, variables, profile), choose_fast(flags, settings, profile, platform)
     policy = collect_policy(flags, settings, trust, cwd)
     version = profile.version_on(platform.id)
     betas = tuple(dict.fromkeys((*flags.betas, *variables.betas)))
@@ -150,6 +151,7 @@ def resolve_contract(
         thinking=thinking.value,
         fast=fast.value,
         max_output=output.value,
+        output_limit=choose_output_limit(output, profile),
         max_turns=flags.max_turns or variables.max_turns,
         caching=platform.has(Ability.CACHING) and not variables.disable_caching,
         ttl_wish=asked_ttl(variables, settings),

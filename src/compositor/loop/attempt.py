@@ -219,7 +219,6 @@ class Attempt:
         return tuple(effects)
 
     def _answer(self, message: AssembledMessage) -> tuple[Effect, ...]:
-        # Here is the place for the resend with a higher output cap after `max_tokens` (R381, R383).
         self._state = AttemptState.ANSWERED
         return (Answered(message),)
 

@@ -30,6 +30,7 @@ from compositor.loop.effects import (
     TurnEffect,
 )
 from compositor.loop.offering import take_in
+from compositor.loop.output import widen_output
 from compositor.loop.remedies import Remedy, apply_remedy
 from compositor.loop.session import (
     Conversation,
@@ -45,7 +46,7 @@ from compositor.runtime.collect import reached_paths
 from compositor.runtime.compacting import Cleaned, Compacting
 from compositor.runtime.compaction import Compaction, Wish, by_hand
 from compositor.runtime.driver import BatchRun, Workshop
-from compositor.runtime.events import AnswerEnded, Compacted, HeadRenewed, Mended, TurnResult, Watcher
+from compositor.runtime.events import AnswerEnded, Compacted, HeadRenewed, Mended, OutputWidened, TurnResult, Watcher
 from compositor.runtime.hooks import Hooks
 from compositor.runtime.line import ModelLine
 from compositor.runtime.memory_keeper import MemoryKeeper
@@ -57,6 +58,7 @@ from compositor.types.blocks import TextBlock
 from compositor.types.entries import AttachmentEntry, TranscriptEntry
 from compositor.types.journal import SendOutcome
 from compositor.types.origin import Origin
+from compositor.types.request import RequestOptions
 from compositor.types.tools import OutcomeKind, ToolCall
 
 
@@ -77,6 +79,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     keeper: MemoryKeeper | None = None
     closing: tuple[Callable[[], None], ...] = ()
     max_requests: int | None = None
+    output_limit: int = 0
 
 
 class Agent:
@@ -204,13 +207,17 @@ class Agent:
         await self._take_in_tools()
         await self._compact(Wish(trigger=Trigger.AUTO))
         tried: set[type] = set()
+        wider: RequestOptions | None = None
         self._conversation = self._line.mind_prefix(self._conversation)
         while True:
             refused = await self._line.refuses(self._conversation)
             if refused is not None:
                 return turn.Failed(EndReason.CACHE_REFUSED, refused)
-            answer, sent = await self._send()
+            answer, sent = await self._send(wider)
             if await self._squeezed(answer, sent):
+                continue
+            wider = self._widened(answer, sent)
+            if wider is not None:
                 continue
             if not isinstance(answer, model.Failed) or answer.remedy is None or type(answer.remedy) in tried:
                 return self._after(answer, sent)
@@ -293,8 +300,19 @@ class Agent:
         self._parts.watch(Mended(cause, remedy, events))
         return True
 
-    async def _send(self) -> tuple[model.Answered | model.Failed | None, Sent]:
-        sent = self._line.prepare(self._conversation)
+    def _widened(self, answer: model.Answered | model.Failed | None, sent: Sent) -> RequestOptions | None:
+        """The options with more room for output, where the answer was cut. It was paid for, and settles nothing (R381)."""
+        wider = widen_output(answer, sent.compiled.options, self._parts.output_limit)
+        if wider is not None and isinstance(answer, model.Answered):
+            self._line.settle(self._conversation.prefix, sent, answer.message)
+            self._parts.watch(OutputWidened(sent.compiled.options.max_tokens, wider.max_tokens))
+        return wider
+
+    async def _send(self, wider: RequestOptions | None) -> tuple[model.Answered | model.Failed | None, Sent]:
+        conversation = self._conversation
+        if wider is not None:
+            conversation = msgspec.structs.replace(conversation, options=wider)
+        sent = self._line.prepare(conversation)
         if self._parts.compacting is not None:
             self._parts.compacting.prove(sent.compiled)
         answer: model.Answered | model.Failed | None = None

@@ -60,6 +60,13 @@ class Mended(Struct, frozen=True):
     events: tuple[PrefixEvent, ...]
 
 
+class OutputWidened(Struct, frozen=True):
+    """The answer was cut at `before` tokens; the same prefix is sent once more with `limit` (R381). What was shown of it is void."""
+
+    before: int
+    limit: int
+
+
 class PrefixMoves(Struct, frozen=True):
     """The next request gives up what was paid for, by an event: shown with its price before it is sent. `refused`: it is not sent."""
 
@@ -175,6 +182,7 @@ AgentEvent: TypeAlias = (
     | Streamed
     | Retrying
     | Mended
+    | OutputWidened
     | AnswerEnded
     | CallJudged
     | CallEnded
