@@ -13,7 +13,6 @@ from msgspec import Struct
 from compositor.context.cache.book import SECONDS
 from compositor.context.cache.changes import rewrite_cost
 from compositor.context.cache.marks import block_end
-from compositor.context.messages.cleared import STAND_IN
 from compositor.context.prefix import Prefix, refold
 from compositor.context.tokens import estimate_tokens
 from compositor.types.blocks import ToolResultBlock
@@ -57,7 +56,9 @@ def old_results(prefix: Prefix, keep: int) -> tuple[Old, ...]:
             result = part.block
             if isinstance(result, ToolResultBlock):
                 end = block_end(chunk, block)
-                data = b"" if result.content == STAND_IN else chunk.data[end - chunk.sizes[block] : end]
+                # One that carries notes still reads differently from the stand-in alone.
+                is_clean = result.tool_use_id in prefix.facts.cleared
+                data = b"" if is_clean else chunk.data[end - chunk.sizes[block] : end]
                 found.append(Old(result.tool_use_id, number, estimate_tokens(data)))
     return tuple(old for old in found[: max(len(found) - keep, 0)] if old.tokens)
 
