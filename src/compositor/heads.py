@@ -21,9 +21,6 @@ from compositor.types.request import HeadParts
 from compositor.types.servers import ServerListing
 from compositor.types.snapshot import EventName, PrefixEvent
 
-DEBUG_VARIABLE = "COMPOSITOR_DEBUG_RECOMPUTE"
-"""Turns the section cache and shared scopes off (R421)."""
-
 REASONS: Mapping[EventName, str] = {
     EventName.CLEAR: "the user began anew",
     EventName.COMPACT: "the prompt has to show the state behind the summary",

@@ -31,7 +31,7 @@ from compositor.config.flags import SOURCES, Flags
 from compositor.config.mcp_servers import ServerChoice
 from compositor.config.price import priced
 from compositor.config.settings import Settings
-from compositor.context.prompt.compute import SectionMemo
+from compositor.context.prompt.compute import DEBUG_VARIABLE, SectionMemo
 from compositor.context.transcript.codec import SessionHeader
 from compositor.context.transcript.history import History
 from compositor.context.transcript.journal import last_send
@@ -140,10 +140,19 @@ def open_session(opening: Opening) -> Opened:
             *servers.diagnostics,
             *around.diagnostics,
             *policy_notes,
+            *_debug_note(environment),
             *begun.diagnostics,
             *((lifetime_note(lifetime),) if past is None else ()),
         ),
     )
+
+
+def _debug_note(environment: EffectiveEnvironment) -> tuple[Diagnostic, ...]:
+    """That every request is a deliberate break (R421)."""
+    if environment.variables.get(DEBUG_VARIABLE, "") in {"", "0"}:
+        return ()
+    message = f"{DEBUG_VARIABLE} is set: sections are computed anew for every request, each a deliberate break of the cache (R283)"
+    return (Diagnostic("prompt.debug", message, where=DEBUG_VARIABLE, step="prompt"),)
 
 
 def _looking(

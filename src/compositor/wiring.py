@@ -150,7 +150,8 @@ def plan_compaction(opened: Opened, focus: str) -> tuple[Ladder, Kept]:
 
 def _heads(opened: Opened, tools: SessionTools, services: Services | None) -> SessionHeads:
     """Plans the head of the running session anew when that is due."""
-    from compositor.heads import DEBUG_VARIABLE, Ground, SessionHeads
+    from compositor.context.prompt.compute import DEBUG_VARIABLE
+    from compositor.heads import Ground, SessionHeads
 
     servers = None if services is None else services.servers
     ground = Ground(

@@ -7,10 +7,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec.structs
 import pytest
 
+from compositor.config.flags import Flags
+from compositor.loop.session import renew_head
+from compositor.opened import Opening, open_session
 from compositor.runtime.events import Compacted, HeadRenewed, RequestStarted
-from compositor.types.snapshot import EventName
+from compositor.types.snapshot import EventName, PrefixEvent
 from tests.runtime.long_run import LongRun
 
 pytestmark = pytest.mark.anyio
@@ -116,3 +120,25 @@ async def test_the_scratchpad_is_there_for_commands_and_its_name_is_the_same_eve
         assert made.parent.stat().st_mode & 0o077 == 0
         systems.add(next(line for line in system_of(run.bodies()[0]).split("\n") if "COMPOSITOR_SCRATCHPAD" in line))
     assert len(systems) == 1
+
+
+@pytest.mark.req("R421")
+async def test_the_debug_switch_is_named_in_what_explain_shows(tmp_path: Path) -> None:
+    run = LongRun(tmp_path, SAYS, env={"COMPOSITOR_DEBUG_RECOMPUTE": "1"})
+    opening = Opening(flags=Flags(), project=str(run.project), environ=run.environ)
+    notes = {note.code: note.message for note in open_session(opening).diagnostics}
+    assert "deliberate break" in notes["prompt.debug"]
+
+
+@pytest.mark.req("R283")
+async def test_other_betas_behind_a_reset_are_named(tmp_path: Path) -> None:
+    run = LongRun(tmp_path, SAYS)
+    async with run.opened() as agent:
+        await agent.submit("One.")
+        before = agent.conversation
+        options = msgspec.structs.replace(before.options, betas=("new-beta-2026-01-01",))
+        event = PrefixEvent(name=EventName.WORKTREE, cause="the working directory changed")
+        renewed = renew_head(before, before.prefix.head.parts, options, event)
+    cause = renewed.prefix.events[-1].cause
+    assert cause.startswith("the working directory changed; betas ")
+    assert cause.endswith("new-beta-2026-01-01 now")

@@ -18,7 +18,7 @@ from compositor.emulator.script import parse_script
 from compositor.emulator.transport import EmulatorTransport
 from compositor.loop.effects import EndReason
 from compositor.opened import Opening, open_session
-from compositor.runtime.events import CallEnded, RequestStarted
+from compositor.runtime.events import CallEnded, HeadRenewed, RequestStarted
 from compositor.types.entries import AttachmentEntry, MarkerEntry
 from compositor.types.tools import OutcomeKind
 from compositor.wiring import build_agent, session_services
@@ -250,3 +250,31 @@ async def test_what_was_moved_to_a_file_can_be_read_where_nobody_can_be_asked(se
     read = f'{{call: {{tool: Read, input: {{file_path: "{file}", limit: 2}}}}}}'
     await session.run(f"turns:\n  - {{do: [{read}]}}\n  - {{say: Done.}}\n")
     assert "1\t1" in session.outcomes()[-1].content
+
+
+def as_section(session):
+    folder = session.project / ".claude"
+    folder.mkdir()
+    (folder / "settings.json").write_text(json.dumps({"compositor": {"mcpInstructions": "section"}}))
+
+
+@pytest.mark.req("R049", "R058")
+async def test_without_deltas_the_system_prompt_says_what_servers_say_and_moves_only_when_that_changes(session):
+    as_section(session)
+    await session.run("turns:\n" + "  - {do: [{run: 'true'}]}\n" * 3 + "  - {say: Done.}\n")
+    bodies = session.bodies()
+    assert all("Call echo first." in json.dumps(body["system"]) for body in bodies)
+    assert not any("Call echo first." in json.dumps(body["messages"]) for body in bodies)
+    assert len({json.dumps([block["text"] for block in body["system"]]) for body in bodies}) == 1
+    renewed = [event.event for event in session.events if isinstance(event, HeadRenewed)]
+    assert len(renewed) == 1
+    assert "mcp_instructions" in renewed[0].cause
+
+
+@pytest.mark.req("R058", "R260")
+async def test_with_deltas_the_words_of_a_server_are_told_once_and_move_nothing(session):
+    await session.run("turns:\n" + "  - {do: [{run: 'true'}]}\n" * 6 + "  - {say: Done.}\n")
+    bodies = session.bodies()
+    assert json.dumps(bodies[-1]["messages"]).count("Call echo first.") == 1
+    assert len({json.dumps([block["text"] for block in body["system"]]) for body in bodies}) == 1
+    assert not [event for event in session.events if isinstance(event, HeadRenewed)]

@@ -71,7 +71,10 @@ def last_message_id(prefix: Prefix) -> str | None:
 def renew_head(
     conversation: Conversation, parts: HeadParts, options: RequestOptions, event: PrefixEvent
 ) -> Conversation:
-    """The same conversation behind another head: a prefix event (law 2). Lanes stay as they were sent (R222)."""
+    """The same conversation behind another head: a prefix event (law 2), which names other betas as well (R283). Lanes stay as they were sent (R222)."""
+    if options.betas != conversation.options.betas:
+        before, now = (", ".join(one.betas) or "none" for one in (conversation.options, options))
+        event = msgspec.structs.replace(event, cause=f"{event.cause}; betas {before} before, {now} now")
     prefix = conversation.prefix
     facts = msgspec.structs.replace(prefix.facts, lanes={**lanes_of(prefix.settled), **prefix.facts.lanes})
     start = empty_prefix(compile_head(parts), facts, prefix.wire, (*prefix.events, event))

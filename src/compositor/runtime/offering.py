@@ -31,6 +31,7 @@ class Offering:
         access: Access,
         denied: Sequence[str],
         mode: PermissionMode,
+        instructs: bool = True,
     ) -> None:
         self._source = source
         self._deferral = deferral
@@ -39,6 +40,7 @@ class Offering:
         self._access = access
         self._denied = tuple(denied)
         self._mode = mode
+        self._instructs = instructs
 
     async def news(self) -> News:
         """What the next request has to tell. From the first call on, the head takes no more tools."""
@@ -49,6 +51,7 @@ class Offering:
             access=self._access,
             denied=self._denied,
             mode=self._mode,
+            instructs=self._instructs,
         )
         self._told, self._access = news.told, Access.SENT
         self._deferred.update({tool.definition.name: tool.definition for tool in news.deferred})
@@ -77,4 +80,5 @@ def make_offering(
         access=Access.SENT if len(prefix.settled) else Access.OPEN,
         denied=[name for name, _ in contract.facts.denied],
         mode=contract.policy.mode,
+        instructs=contract.settings.compositor.mcp_instructions == "delta",
     )

@@ -21,6 +21,9 @@ from .sections.identity import MINIMAL
 
 STEP = "prompt"
 
+DEBUG_VARIABLE = "COMPOSITOR_DEBUG_RECOMPUTE"
+"""The variable that turns the section cache and shared scopes off (R421)."""
+
 
 class DefaultPath(enum.StrEnum):
     """The ways to make the default prompt (R045)."""

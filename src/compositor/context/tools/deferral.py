@@ -88,8 +88,12 @@ def plan_news(
     access: Access,
     denied: Iterable[str],
     mode: PermissionMode,
+    instructs: bool = True,
 ) -> News:
-    """Compare what is offered now with what was told. The result does not depend on the order of `listings` (F13)."""
+    """Compare what is offered now with what was told. The result does not depend on the order of `listings` (F13).
+
+    `instructs` is false where the system prompt says what servers say of themselves (R058).
+    """
     ordered = sorted(listings, key=lambda listing: listing.server)
     served = {tool.definition.name: tool for listing in ordered for tool in listing.tools}
     allowed, omissions = select_tools((tool.definition for tool in served.values()), None, denied, mode)
@@ -102,7 +106,8 @@ def plan_news(
         late = []
     away = _away(told, ordered)
     back = told.gone - away
-    instructions = [listing for listing in ordered if listing.instructions and listing.server not in told.instructed]
+    speaking = [listing for listing in ordered if listing.instructions] if instructs else []
+    instructions = [listing for listing in speaking if listing.server not in told.instructed]
     names = {tool.definition.name: tool.wire for tool in (*plain, *late)}
     return News(
         plain=_head_tools(plain, "in full: it is small enough or asks for it", deferred=False),
