@@ -12,10 +12,9 @@ from anyio import to_thread
 from msgspec import Struct
 
 from compositor.config.contract import RunContract
-from compositor.config.options import session_options
 from compositor.context.memory.chain import MemoryChain
 from compositor.context.prompt.compute import SectionMemo
-from compositor.loop.opening import PlannedHead, Surroundings, plan_head
+from compositor.loop.opening import PlannedHead, Surroundings, plan_head, scoped_options
 from compositor.ports import Renewal
 from compositor.types.request import HeadParts
 from compositor.types.servers import ServerListing
@@ -98,4 +97,6 @@ class SessionHeads:
             context=planned.parts.context,
             omissions=planned.parts.omissions,
         )
-        return Renewal(parts=parts, options=session_options(self._contract), event=event)
+        return Renewal(
+            parts=parts, options=scoped_options(self._contract, is_debugged=self._ground.is_debugged), event=event
+        )

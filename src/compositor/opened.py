@@ -37,12 +37,12 @@ from compositor.context.transcript.history import History
 from compositor.context.transcript.journal import last_send
 from compositor.errors import UsageError
 from compositor.loop.accounting import Account, Tariff, open_account
-from compositor.loop.opening import Surroundings, plan_policy
+from compositor.loop.opening import Surroundings, plan_policy, session_scope
 from compositor.loop.session import Conversation
 from compositor.policy.policy import Policy
 from compositor.policy.rules import with_approvals
 from compositor.ports import Clock
-from compositor.types.diagnostics import Diagnostic
+from compositor.types.diagnostics import Diagnostic, Severity
 from compositor.types.entries import TranscriptEntry
 from compositor.types.servers import McpServer
 from compositor.types.snapshot import PrefixEvent
@@ -140,19 +140,22 @@ def open_session(opening: Opening) -> Opened:
             *servers.diagnostics,
             *around.diagnostics,
             *policy_notes,
-            *_debug_note(environment),
+            *_sharing_notes(contract, around),
             *begun.diagnostics,
             *((lifetime_note(lifetime),) if past is None else ()),
         ),
     )
 
 
-def _debug_note(environment: EffectiveEnvironment) -> tuple[Diagnostic, ...]:
-    """That every request is a deliberate break (R421)."""
-    if environment.variables.get(DEBUG_VARIABLE, "") in {"", "0"}:
-        return ()
-    message = f"{DEBUG_VARIABLE} is set: sections are computed anew for every request, each a deliberate break of the cache (R283)"
-    return (Diagnostic("prompt.debug", message, where=DEBUG_VARIABLE, step="prompt"),)
+def _sharing_notes(contract: RunContract, around: Surroundings) -> tuple[Diagnostic, ...]:
+    """Which scenario of sharing applies and why (R090), and that every request is a deliberate break (R421)."""
+    scope = session_scope(contract, is_debugged=around.is_debugged)
+    said = f"sharing scenario {scope.scenario}: {scope.reason}"
+    notes = [Diagnostic("cache.scope", said, severity=Severity.INFO, step="cache")]
+    if around.is_debugged:
+        message = f"{DEBUG_VARIABLE} is set: sections are computed anew for every request, each a deliberate break of the cache (R283)"
+        notes.append(Diagnostic("prompt.debug", message, where=DEBUG_VARIABLE, step="prompt"))
+    return tuple(notes)
 
 
 def _looking(

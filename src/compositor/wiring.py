@@ -150,7 +150,6 @@ def plan_compaction(opened: Opened, focus: str) -> tuple[Ladder, Kept]:
 
 def _heads(opened: Opened, tools: SessionTools, services: Services | None) -> SessionHeads:
     """Plans the head of the running session anew when that is due."""
-    from compositor.context.prompt.compute import DEBUG_VARIABLE
     from compositor.heads import Ground, SessionHeads
 
     servers = None if services is None else services.servers
@@ -158,7 +157,7 @@ def _heads(opened: Opened, tools: SessionTools, services: Services | None) -> Se
         look=opened.look,
         worktree=lambda: "" if tools.worktree.current is None else tools.worktree.current.path,
         listings=None if servers is None else servers.listings,
-        is_debugged=opened.environment.variables.get(DEBUG_VARIABLE, "") not in {"", "0"},
+        is_debugged=opened.around.is_debugged,
     )
     return SessionHeads(opened.contract, opened.around, opened.memo, ground)
 

@@ -95,7 +95,7 @@ def test_an_option_sets_exactly_its_own_field(field: str, value: object, sent: o
 
 @pytest.mark.req("R020")
 def test_every_body_field_is_an_option_and_no_option_is_forgotten() -> None:
-    steering = {"betas", "api_version", "caching", "ttl", "skip_write", "pin"}
+    steering = {"betas", "api_version", "caching", "ttl", "skip_write", "pin", "scopes"}
     assert set(BODY_FIELDS) | steering == set(RequestOptions.__struct_fields__)
 
 

@@ -13,6 +13,7 @@ from threading import Thread
 
 from compositor.config.contract import RunContract
 from compositor.config.policy_inputs import AddedDirectory
+from compositor.context.prompt.compute import DEBUG_VARIABLE
 from compositor.context.prompt.system_context import make_outline
 from compositor.loop.opening import Surroundings
 from compositor.ports import Clock
@@ -62,6 +63,7 @@ def gather(
         directories=directories,
         minimal=bool(environ.get("COMPOSITOR_MINIMAL")),
         coordinator=environ.get("COMPOSITOR_COORDINATOR", "") not in {"", "0"},
+        is_debugged=environ.get(DEBUG_VARIABLE, "") not in {"", "0"},
         diagnostics=(*git.diagnostics, *remarks, *where.diagnostics, *memory.diagnostics, *notes),
     )
 

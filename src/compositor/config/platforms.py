@@ -41,7 +41,7 @@ class Ability(enum.StrEnum):
 class Platform(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One platform: limits in bytes (`image_limit` of the encoded image).
 
-    `version_in`, `betas_in` and `model_in` tell where these three travel.
+    `version_in`, `betas_in` and `model_in` tell where these three travel. `scopes` are the values that a cache marker may say (R086).
     """
 
     id: str
@@ -59,6 +59,7 @@ class Platform(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     source: str
     date: str
     verified: bool
+    scopes: tuple[str, ...] = ()
 
     def has(self, ability: Ability) -> bool:
         return ability in self.abilities
@@ -74,6 +75,8 @@ class Beta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 DEFAULT_PLATFORM = "claude-api"
+FIRST_PARTY = frozenset({DEFAULT_PLATFORM})
+"""Platforms that the maker of the models runs itself."""
 GATEWAY = "gateway"
 
 

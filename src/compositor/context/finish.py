@@ -164,7 +164,10 @@ def _splice(marker: MarkerPlan, chunk: Chunk) -> Splice:
     end = len(chunk.data)
     if marker.region is CacheRegion.MESSAGES:
         end = block_end(chunk, marker.block)
-    return Splice(marker.region, marker.index, end - 1, _MARKERS[marker.ttl])
+    insert = _MARKERS[marker.ttl]
+    if marker.scope is not None:
+        insert = insert[:-1] + b',"scope":' + encode_json(marker.scope) + b"}"
+    return Splice(marker.region, marker.index, end - 1, insert)
 
 
 def _headers(options: RequestOptions) -> tuple[tuple[str, str], ...]:

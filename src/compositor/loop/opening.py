@@ -9,14 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import msgspec
 from msgspec import Struct
 
+from compositor.config.candidates import SERVERS
 from compositor.config.contract import RunContract
 from compositor.config.eligibility import CandidateKind
 from compositor.config.layer import Level
-from compositor.config.platforms import Ability, Platform
+from compositor.config.options import session_options
+from compositor.config.platforms import FIRST_PARTY, Ability, Platform
 from compositor.config.profile import ModelProfile
 from compositor.config.trust import Trust
+from compositor.context.cache.scope import ScopePlan, plan_scope
 from compositor.context.memory.automatic import keeping_rules
 from compositor.context.memory.chain import MemoryChain
 from compositor.context.memory.facts import MemoryPlace
@@ -34,7 +38,7 @@ from compositor.policy.policy import Policy
 from compositor.policy.rules import parse_rule, rule_doubts
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.provenance import Omission, Source
-from compositor.types.request import Head, HeadParts
+from compositor.types.request import Head, HeadParts, RequestOptions
 from compositor.types.system import SectionText
 from compositor.types.tools import ToolDefinition
 from compositor.types.verdicts import PermissionRule, RuleEffect
@@ -45,7 +49,7 @@ from .offering import SEARCH_TOOL, plan_deferral
 class Surroundings(Struct, frozen=True, kw_only=True):
     """What was found around the session when it opened. Paths are absolute and real; `date` is the local day, `YYYY-MM-DD`.
 
-    `tool_search` is what `ENABLE_TOOL_SEARCH` says, `coordinator` whether its switch is on. `git` is `None` outside a repository and where the state is not wanted; `is_repository` tells the two apart.
+    `tool_search` is what `ENABLE_TOOL_SEARCH` says, `coordinator` and `is_debugged` whether those switches are on. `git` is `None` outside a repository and where the state is not wanted; `is_repository` tells the two apart.
     """
 
     cwd: str
@@ -61,6 +65,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     directories: tuple[str, ...] = ()
     minimal: bool = False
     coordinator: bool = False
+    is_debugged: bool = False
     tool_search: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
 
@@ -83,6 +88,25 @@ def refuse_oversize(head: Head, contract: RunContract) -> None:
             f"what every request holds does not fit the window of {contract.window.tokens:,} tokens: {parts} (estimated)",
             hint="Shorten the largest part, or take a model with a larger window",
         )
+
+
+def session_scope(contract: RunContract, *, is_debugged: bool = False) -> ScopePlan:
+    """How widely the system prompt may be shared: fixed for the session, by platform and by whether there are MCP servers (R088)."""
+    return plan_scope(
+        contract.platform.scopes,
+        has_server_tools=SERVERS in contract.facts.session,
+        is_first_party=contract.platform.id in FIRST_PARTY,
+        is_debugged=is_debugged,
+    )
+
+
+def scoped_options(contract: RunContract, *, is_debugged: bool = False) -> RequestOptions:
+    """The steering fields that every request of a session shares, scopes included."""
+    scope = session_scope(contract, is_debugged=is_debugged)
+    options = session_options(contract)
+    if scope.static is None and scope.dynamic is None:
+        return options
+    return msgspec.structs.replace(options, scopes=(scope.static, scope.dynamic))
 
 
 class PlannedHead(Struct, frozen=True, kw_only=True):

@@ -139,7 +139,7 @@ def latched_options(options: RequestOptions, history: History) -> tuple[RequestO
     return msgspec.structs.replace(options, **{name: getattr(recorded, name) for name in LATCHED}), notes
 
 
-LATCHED = ("ttl", "betas", "context_management")
+LATCHED = ("ttl", "betas", "context_management", "scopes")
 """Options that stay as they were first sent until a reset (R263, R265, R275)."""
 
 

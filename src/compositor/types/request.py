@@ -85,6 +85,7 @@ class MarkerPlan(Struct, frozen=True, kw_only=True):
     block: int = 0
     ttl: Ttl = Ttl.SHORT
     reason: str = ""
+    scope: str | None = None
 
     @property
     def path(self) -> str:
@@ -97,7 +98,8 @@ class RequestOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The fields of a request that steer the service and carry no context (R019 to R021). `None` is not sent.
 
     `max_tokens` is in tokens. `betas` and `api_version` become headers. `ttl` is the lifetime of every marker; `caching` off
-    sets none. `skip_write` keeps a throw-away tail out of the cache (R256), `pin` is the index of the message at which branches fork (R257).
+    sets none. `skip_write` keeps a throw-away tail out of the cache (R256), `pin` is the index of the message at which branches fork (R257). `scopes` are those of
+    the two system blocks, `None` where the markers are plain (R086).
     """
 
     model: str
@@ -118,6 +120,7 @@ class RequestOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ttl: Ttl = Ttl.SHORT
     skip_write: bool = False
     pin: int | None = None
+    scopes: tuple[str | None, str | None] | None = None
 
 
 class Splice(Struct, frozen=True):

@@ -125,6 +125,7 @@ options = st.builds(
     ttl=st.sampled_from(Ttl),
     skip_write=st.booleans(),
     pin=st.none() | counts,
+    scopes=st.none() | st.tuples(st.none() | names, st.none() | names),
 )
 markers = st.builds(
     MarkerPlan,
@@ -133,6 +134,7 @@ markers = st.builds(
     block=counts,
     ttl=st.sampled_from(Ttl),
     reason=texts,
+    scope=st.none() | names,
 )
 sends = st.builds(
     SendRecord,

@@ -13,7 +13,7 @@ from msgspec import Struct
 from compositor.adapters.ids import UuidSource
 from compositor.adapters.modified import modified_times
 from compositor.config.contract import RunContract
-from compositor.config.options import TURN_SCOPE_BETA, request_facts, session_options
+from compositor.config.options import TURN_SCOPE_BETA, request_facts
 from compositor.context.freshness.read_state import changed_notes, seen_files
 from compositor.context.messages.legality import WireContext
 from compositor.context.prefix import empty_prefix
@@ -21,7 +21,7 @@ from compositor.context.prompt.compute import SectionMemo
 from compositor.context.transcript.history import History
 from compositor.errors import TranscriptFormatError
 from compositor.loop.offering import with_recorded_tools
-from compositor.loop.opening import Surroundings, plan_head, refuse_oversize, wire_context
+from compositor.loop.opening import Surroundings, plan_head, refuse_oversize, scoped_options, wire_context
 from compositor.loop.resume import (
     Recorded,
     choose_head,
@@ -60,7 +60,7 @@ def begin_session(
     """A new conversation, or that of `history` with its recorded head and what is new behind it."""
     made = plan_head(contract, around)
     planned = made.parts
-    options = session_options(contract)
+    options = scoped_options(contract, is_debugged=around.is_debugged)
     if history is None:
         head = choose_head(planned, None, replays=True).head
         refuse_oversize(head, contract)

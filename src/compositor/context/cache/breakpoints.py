@@ -41,9 +41,23 @@ def plan_markers(ground: Ground, options: RequestOptions) -> tuple[MarkerPlan, .
     found = [(slot(ground, options), reason) for reason, slot in SLOTS]
     places = {place: reason for place, reason in found if place is not None}
     return tuple(
-        MarkerPlan(region=region, index=index, block=block, ttl=options.ttl, reason=reason)
+        MarkerPlan(
+            region=region,
+            index=index,
+            block=block,
+            ttl=options.ttl,
+            reason=reason,
+            scope=_scope(region, index, options),
+        )
         for (region, index, block), reason in sorted(places.items(), key=lambda item: (_ORDER[item[0][0]], item[0][1:]))
     )
+
+
+def _scope(region: CacheRegion, index: int, options: RequestOptions) -> str | None:
+    """What the marker says of sharing: the system prompt's two blocks only (R095)."""
+    if options.scopes is None or region is not CacheRegion.SYSTEM:
+        return None
+    return options.scopes[min(index, 1)]
 
 
 def _shared(ground: Ground, _options: RequestOptions) -> Place | None:

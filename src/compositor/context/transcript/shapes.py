@@ -115,6 +115,7 @@ class MarkerShape(Struct, frozen=True, kw_only=True, omit_defaults=True):
     block: int = 0
     ttl: Ttl = Ttl.SHORT
     reason: str = ""
+    scope: str | None = None
 
 
 class OptionsShape(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -138,6 +139,7 @@ class OptionsShape(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ttl: Ttl = Ttl.SHORT
     skip_write: bool = False
     pin: int | None = None
+    scopes: tuple[str | None, str | None] | None = None
 
 
 class EventShape(Struct, frozen=True, kw_only=True, omit_defaults=True):
