@@ -272,6 +272,16 @@ def test_by_default_ten_minutes_are_waited_and_a_quota_of_five_hours_is_not():
     assert only(refuse(attempt_in(AttemptState.SENDING), 429, {"retry-after": "18000"}), Wait) == []
 
 
+def test_a_quota_that_only_its_headers_tell_ends_at_once_with_the_time():
+    quota = {
+        "date": "Mon, 30 Nov 2026 10:00:00 GMT",
+        "anthropic-ratelimit-requests-remaining": "0",
+        "anthropic-ratelimit-requests-reset": "2026-11-30T15:00:00Z",
+    }
+    (failed,) = refuse(attempt_in(AttemptState.SENDING), 429, quota)
+    assert "The service asks to wait 5 h 0 min." in str(failed.failure.error())
+
+
 def test_the_sum_of_all_waits_has_a_limit():
     attempt = attempt_in(AttemptState.SENDING, RetryPolicy(total_wait=25.0))
     waits = 0

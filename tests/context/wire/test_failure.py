@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from compositor.context.wire.failure import decode_error, retry_delay
+from compositor.context.wire.failure import decode_error, reset_delay, retry_delay
 
 
 def envelope(**error):
@@ -61,6 +61,35 @@ def test_a_long_explanation_is_cut_visibly():
 )
 def test_how_long_to_wait(headers, seconds):
     assert retry_delay(headers) == seconds
+
+
+NOW = {"date": "Mon, 30 Nov 2026 10:00:00 GMT"}
+SPENT = {"anthropic-ratelimit-requests-remaining": "0", "anthropic-ratelimit-requests-reset": "2026-11-30T15:00:00Z"}
+MORE = {"anthropic-ratelimit-tokens-remaining": "0", "anthropic-ratelimit-tokens-reset": "2026-11-30T16:00:00+00:00"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        (NOW | SPENT, 5 * 3600.0),
+        (NOW | SPENT | MORE, 6 * 3600.0),
+        (NOW | SPENT | MORE | {"anthropic-ratelimit-tokens-remaining": "5"}, 5 * 3600.0),
+        (NOW | SPENT | {"anthropic-ratelimit-requests-reset": "2026-11-30T09:00:00Z"}, 0.0),
+        (NOW | SPENT | {"anthropic-ratelimit-requests-reset": "2026-11-30T15:00:00"}, None),
+        (NOW | SPENT | {"anthropic-ratelimit-requests-reset": "soon"}, None),
+        (NOW | {"anthropic-ratelimit-requests-remaining": "0"}, None),
+        (SPENT, None),
+        (NOW, None),
+    ],
+)
+def test_a_limit_that_is_used_up_says_when_it_is_renewed(headers, seconds):
+    assert reset_delay(headers) == seconds
+    assert decode_error(429, headers, b"").retry_after == seconds
+
+
+def test_the_limits_count_only_for_a_429_that_does_not_say_when_to_come_back():
+    assert decode_error(529, NOW | SPENT, b"").retry_after is None
+    assert decode_error(429, NOW | SPENT | {"retry-after": "7"}, b"").retry_after == 7.0
 
 
 @pytest.mark.parametrize(("value", "advice"), [("true", True), ("false", False), ("maybe", None)])

@@ -15,6 +15,8 @@ from msgspec import Struct
 
 _LONGEST_MESSAGE = 500
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_TOO_MANY = 429
+_LIMIT = re.compile(r"(anthropic-[a-z-]+)-remaining")
 _IMF_DATE = "%a, %d %b %Y %H:%M:%S GMT"
 
 
@@ -39,6 +41,7 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> HTTPFa
     """Read any answer whose status is not a success. `headers` has lower-case names. Never raises."""
     envelope = _read_envelope(body)
     error = envelope.error
+    wait = retry_delay(headers)
     message = error.message if error and error.message else _first_line(body)
     return HTTPFailure(
         status=status,
@@ -47,7 +50,7 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> HTTPFa
         error_code=error.details.error_code if error and error.details else None,
         paths=error.details.paths if error and error.details else (),
         request_id=headers.get("request-id") or envelope.request_id,
-        retry_after=retry_delay(headers),
+        retry_after=reset_delay(headers) if wait is None and status == _TOO_MANY else wait,
         should_retry={"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower()),
     )
 
@@ -66,6 +69,17 @@ def retry_delay(headers: Mapping[str, str]) -> float | None:
         return seconds
     until, now = _date(value), _date(headers.get("date", ""))
     return None if until is None or now is None else max((until - now).total_seconds(), 0.0)
+
+
+def reset_delay(headers: Mapping[str, str]) -> float | None:
+    """Seconds until the last of the limits that are used up is renewed, for an answer that does not say when to come back (F38).
+
+    `None` when no limit is said to be used up, or no time can be understood. Counted from the answer's own `date`.
+    """
+    now = _date(headers.get("date", ""))
+    spent = [match[1] for name in headers if (match := _LIMIT.fullmatch(name)) and _number(headers[name]) == 0]
+    resets = [until for name in spent if (until := _instant(headers.get(f"{name}-reset", ""))) is not None]
+    return None if now is None or not resets else max((max(resets) - now).total_seconds(), 0.0)
 
 
 class _Details(Struct, frozen=True):
@@ -114,3 +128,12 @@ def _date(value: str) -> datetime | None:
         return datetime.strptime(value.strip(), _IMF_DATE).replace(tzinfo=UTC)
     except ValueError:
         return None
+
+
+def _instant(value: str) -> datetime | None:
+    """A time as RFC 3339 writes it; one without its zone is no instant."""
+    try:
+        instant = datetime.fromisoformat(value.strip())
+    except ValueError:
+        return None
+    return instant if instant.tzinfo is not None else None
