@@ -81,6 +81,23 @@ def test_one_byte_at_a_time_and_any_cut_give_the_same_events(name):
         assert plain(decode(pieces)) == whole
 
 
+# Every position of a stream means decoding it as often as it has bytes: the longest are cut at every place near a line's end only.
+ALL_PLACES = 8_000
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_cut_in_two_at_every_position_the_events_are_the_same(name):
+    data = STREAMS[name]
+    whole = plain(decode([data]))
+    places = range(len(data) + 1)
+    if len(data) > ALL_PLACES:
+        ends = [place for place in places if data[place : place + 2] in (b"\n\n", b"\r\n")]
+        chosen = ends[:: len(ends) // 60 + 1]
+        places = [place + near for place in chosen for near in range(-2, 4) if 0 <= place + near <= len(data)]
+    wrong = [place for place in places if plain(decode([data[:place], data[place:]])) != whole]
+    assert wrong == []
+
+
 def read_plainly(data):
     """The answer by the plainest means: what follows the last message_start, block by block."""
     events = [json.loads(line[5:]) for line in data.decode().splitlines() if line.startswith("data:")]
