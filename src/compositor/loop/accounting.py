@@ -14,6 +14,7 @@ from msgspec import Struct
 from compositor.config.price import Price
 from compositor.context.cache.attribution import Attribution, attribute
 from compositor.context.cache.book import SECONDS, CacheBook
+from compositor.context.cache.changes import possible_break
 from compositor.context.cache.clearing import plan_clearing
 from compositor.context.cache.forecast import Forecast, plan_forecast
 from compositor.context.cache.lifetime import Use, pause_line
@@ -174,6 +175,9 @@ def settle_answer(
         ttl_seconds=SECONDS[compiled.options.ttl],
         said=said,
     )
+    if account.previous is not None:
+        also = possible_break(account.previous.options, compiled.options)
+        verdict = msgspec.structs.replace(verdict, cause=verdict.cause + also)
     reported = usage.total_input if usage is not None else 0
     after = msgspec.structs.replace(
         account,

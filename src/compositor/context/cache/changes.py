@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from compositor.config.price import Price
-from compositor.types.request import Ttl
+from compositor.types.request import RequestOptions, Ttl
 
 from .forecast import Forecast
 from .positions import Position
@@ -82,3 +82,17 @@ _UP_TO: dict[str, tuple[str, ...]] = {
     "system": ("tools", "system"),
     "context": ("tools", "system", "messages[0]"),
 }
+
+
+_ATTRIBUTES = ("tool_choice", "thinking", "output_config", "speed")
+
+
+def possible_break(before: RequestOptions, now: RequestOptions) -> str:
+    """What of a request's attributes changed between two calls, as the end of a sentence; empty when nothing did.
+
+    Only possible: what the service's own key is made of is not public (R261).
+    """
+    changed = [name for name in _ATTRIBUTES if getattr(before, name) != getattr(now, name)]
+    if not changed:
+        return ""
+    return f"; {', '.join(changed)} changed, a possible break of the cache: the service's own key is not public"
