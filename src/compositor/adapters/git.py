@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -69,8 +69,17 @@ _SAFE_ENVIRONMENT = {
 _KEPT = ("GIT_CONFIG_", "GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES")
 
 
-def read_git(cwd: str, environ: Mapping[str, str], timeout: float = TIMEOUT) -> GitFacts:
-    """Everything about `cwd` that a session asks once. Never raises: what is missing has a diagnostic (law 6)."""
+def read_git(
+    cwd: str,
+    environ: Mapping[str, str],
+    timeout: float = TIMEOUT,
+    *,
+    placed: Callable[[GitFacts], None] = lambda _facts: None,
+) -> GitFacts:
+    """Everything about `cwd` that a session asks once. Never raises: what is missing has a diagnostic (law 6).
+
+    `placed` hears which checkout this is as soon as that is known; the state takes longer.
+    """
     git = _Git(cwd, environ, timeout)
     root = main = None
     try:
@@ -78,6 +87,7 @@ def read_git(cwd: str, environ: Mapping[str, str], timeout: float = TIMEOUT) -> 
         git_dir, common_dir = git.line("rev-parse", "--absolute-git-dir"), git.line("rev-parse", "--git-common-dir")
         if Path(cwd, common_dir).resolve() != Path(git_dir).resolve():
             main = _main_checkout(git, root)
+        placed(GitFacts(root=root, main_checkout=main))
         git.disarm_filters()
         return GitFacts(root=root, main_checkout=main, status=_read_status(git))
     except _GitError as problem:

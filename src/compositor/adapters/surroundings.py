@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 from compositor.config.contract import RunContract
 from compositor.config.policy_inputs import AddedDirectory
@@ -38,17 +38,14 @@ def gather(
     """Everything about `places.cwd` that a session captures once. Never raises for what is merely missing."""
     cwd = places.cwd
     directories, notes = _directories(contract.policy.directories)
-    found: list[GitFacts] = []
-    # A plain thread: an executor would load the logging package for one call.
-    asking = Thread(target=lambda: found.append(read_git(cwd, environ)))
-    asking.start()
-    machine = read_machine(environ)
-    asking.join()
-    (git,) = found
     own = contract.settings.compositor
-    perforce, remarks = read_perforce(cwd, environ) if own.version_control == "perforce" else (None, ())
-    where = find_memory_place(contract, places, environ, git, sources=sources)
+    asked = _AskedGit(cwd, environ)
+    machine = read_machine(environ)
+    # Where instruction files lie depends on the checkout alone; the state of version control is read meanwhile (R097).
+    where = find_memory_place(contract, places, environ, asked.place(), sources=sources)
     memory = load_memory(where.place)
+    perforce, remarks = read_perforce(cwd, environ) if own.version_control == "perforce" else (None, ())
+    git = asked.facts()
     return Surroundings(
         cwd=cwd,
         home=os.path.realpath(environ.get("HOME") or Path.home()),
@@ -66,6 +63,36 @@ def gather(
         is_debugged=environ.get(DEBUG_VARIABLE, "") not in {"", "0"},
         diagnostics=(*git.diagnostics, *remarks, *where.diagnostics, *memory.diagnostics, *notes),
     )
+
+
+class _AskedGit:
+    """Git, asked in a thread of its own: a plain one, since an executor would load the logging package for one call."""
+
+    def __init__(self, cwd: str, environ: Mapping[str, str]) -> None:
+        self._place, self._facts = GitFacts(), GitFacts()
+        self._is_placed = Event()
+        self._thread = Thread(target=self._ask, args=(cwd, environ))
+        self._thread.start()
+
+    def place(self) -> GitFacts:
+        """Which checkout this is, as soon as that is known."""
+        self._is_placed.wait()
+        return self._place
+
+    def facts(self) -> GitFacts:
+        self._thread.join()
+        return self._facts
+
+    def _ask(self, cwd: str, environ: Mapping[str, str]) -> None:
+        def placed(facts: GitFacts) -> None:
+            self._place = facts
+            self._is_placed.set()
+
+        try:
+            self._facts = read_git(cwd, environ, placed=placed)
+        finally:
+            if not self._is_placed.is_set():
+                placed(self._facts)
 
 
 def top_level(cwd: str, environ: Mapping[str, str]) -> Iterator[str]:
