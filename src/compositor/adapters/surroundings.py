@@ -58,9 +58,9 @@ def gather(
         outline=make_outline(top_level(cwd, environ)) if own.outline else None,
         is_repository=git.root is not None,
         directories=directories,
-        minimal=bool(environ.get("COMPOSITOR_MINIMAL")),
-        coordinator=environ.get("COMPOSITOR_COORDINATOR", "") not in {"", "0"},
-        is_debugged=environ.get(DEBUG_VARIABLE, "") not in {"", "0"},
+        minimal=_is_on(environ, "COMPOSITOR_MINIMAL"),
+        coordinator=_is_on(environ, "COMPOSITOR_COORDINATOR"),
+        is_debugged=_is_on(environ, DEBUG_VARIABLE),
         diagnostics=(*git.diagnostics, *remarks, *where.diagnostics, *memory.diagnostics, *notes),
     )
 
@@ -107,6 +107,10 @@ def top_level(cwd: str, environ: Mapping[str, str]) -> Iterator[str]:
         for entry in found:
             if not entry.name.startswith("."):
                 yield f"{entry.name}/" if entry.is_dir() else entry.name
+
+
+def _is_on(environ: Mapping[str, str], variable: str) -> bool:
+    return environ.get(variable, "") not in {"", "0"}
 
 
 def _directories(added: tuple[AddedDirectory, ...]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:

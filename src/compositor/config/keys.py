@@ -204,6 +204,7 @@ OWN: Mapping[str, Key] = {
         "How servers' instructions reach the model: as a note when they change, or in the system prompt, which then moves.",
     ),
     "profileInstructions": _key(TEXT, "A text that is added to the default system prompt."),
+    "reader": _key(_one_of("expert", "learner"), "Whom answers are written for; each has a cached prefix of its own."),
     "lengthAnchors": _key(SWITCH, "Adds numbers for the length of answers to the default system prompt."),
     "autonomous": _key(SWITCH, "Takes the slim system prompt of an agent that nobody watches."),
     "coordinator": _key(SWITCH, "Lets `COMPOSITOR_COORDINATOR=1` take the system prompt of a coordinator."),
@@ -268,7 +269,7 @@ SETTINGS: Mapping[str, Key] = {
     "includeGitInstructions": _key(SWITCH, "Whether git instructions and the git snapshot are sent."),
     "language": _key(TEXT, "The language of answers."),
     "model": _key(TEXT, "The model: an alias or an id."),
-    "outputStyle": _key(TEXT, "The name of an output style."),
+    "outputStyle": _key(TEXT, "The name of an output style; not loaded by this version."),
     "permissions": _key(Table(PERMISSIONS), "Rules, mode and directories of the gate."),
     "plansDirectory": _key(TEXT, "Where plans are kept."),
     "policyHelper": _key(

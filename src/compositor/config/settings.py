@@ -66,6 +66,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     agents_md: bool = True
     mcp_instructions: Literal["delta", "section"] = "delta"
     profile_instructions: str = ""
+    reader: Literal["expert", "learner"] = "expert"
     length_anchors: bool = False
     autonomous: bool = False
     coordinator: bool = False

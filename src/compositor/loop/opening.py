@@ -25,9 +25,9 @@ from compositor.context.memory.automatic import keeping_rules
 from compositor.context.memory.chain import MemoryChain
 from compositor.context.memory.facts import MemoryPlace
 from compositor.context.messages.legality import WireContext
-from compositor.context.prompt.choose import PromptInputs, choose_prompt
+from compositor.context.prompt.choose import DEFAULT_BRANCHES, PromptInputs, choose_prompt
 from compositor.context.prompt.compute import DefaultPath, SectionMemo, compute_default, left_out_sections
-from compositor.context.prompt.facts import MachineFacts, SectionProfile, SessionFacts
+from compositor.context.prompt.facts import MachineFacts, Reader, SectionProfile, SessionFacts
 from compositor.context.prompt.layout import Placement, head_parts
 from compositor.context.prompt.system_context import GitStatus, Outline, PerforceStatus, plan_system_context
 from compositor.context.prompt.user_context import plan_user_context
@@ -36,7 +36,7 @@ from compositor.context.tools.catalog import BUILTIN, as_head_tools, select_tool
 from compositor.errors import ContextOverflowError
 from compositor.policy.policy import Policy
 from compositor.policy.rules import parse_rule, rule_doubts
-from compositor.types.diagnostics import Diagnostic
+from compositor.types.diagnostics import Diagnostic, Severity
 from compositor.types.provenance import Omission, Source
 from compositor.types.request import Head, HeadParts, RequestOptions
 from compositor.types.system import SectionText
@@ -114,6 +114,15 @@ class PlannedHead(Struct, frozen=True, kw_only=True):
 
     parts: HeadParts
     memo: SectionMemo
+    branch: str
+    path: DefaultPath
+
+    @property
+    def choice(self) -> Diagnostic:
+        """Which system prompt applies (R082); what was given and not used stands among the omissions."""
+        way = f", made by the {self.path.value} path" if self.branch in DEFAULT_BRANCHES else ""
+        said = f"system prompt: the branch {self.branch!r} applies{way}"
+        return Diagnostic("prompt.branch", said, severity=Severity.INFO, step="prompt")
 
 
 def plan_head(
@@ -128,7 +137,9 @@ def plan_head(
     """
     tools, unselected = _tools(contract, around)
     facts = _session_facts(contract, around, tools, instructions)
-    computed = compute_default(SectionProfile(), facts, _path(contract, around), memo)
+    path = _path(contract, around)
+    profile = SectionProfile(reader=Reader(contract.settings.compositor.reader))
+    computed = compute_default(profile, facts, path, memo)
     prompt = choose_prompt(_prompt_inputs(contract, around, computed.sections))
     parts = head_parts(
         prompt,
@@ -138,7 +149,7 @@ def plan_head(
         placement=Placement.FIRST_MESSAGE if contract.prompt.exclude_dynamic else Placement.SYSTEM,
         omissions=(*_ineligible(contract), *unselected, *left_out_sections(computed), *around.memory.omissions),
     )
-    return PlannedHead(parts=parts, memo=computed.memo)
+    return PlannedHead(parts=parts, memo=computed.memo, branch=prompt.branch, path=path)
 
 
 def _path(contract: RunContract, around: Surroundings) -> DefaultPath:

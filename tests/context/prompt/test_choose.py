@@ -61,8 +61,7 @@ def test_exactly_one_branch_applies(
         "append": append,
     }
     used = set(keys)
-    used |= {"proactive"} if branch == "agent_proactive" else set()
-    used |= {"default"} if branch in {"default", "agent_proactive"} else set()
+    used |= {"default", "proactive"} if branch in {"default", "agent_proactive"} else set()
     assert set(chosen.ignored) == {name for name, is_given in given.items() if is_given} - used
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -156,11 +157,7 @@ def test_guidance_names_only_tools_that_are_there() -> None:
         (text,) = [
             one.fragment.text for one in compute_sections(PROFILE, facts).sections if one.key == "session_guidance"
         ]
-        assert [other for other in names if other in text.split() or f"{other}." in text] in (
-            [name],
-            [],
-        ) or name in text
-        assert not [other for other in names if other != name and f" {other} " in text]
+        assert {word for word in re.findall(r"\w+", text) if word in names} <= {name}
 
 
 @pytest.mark.req("R065")

@@ -23,7 +23,7 @@ def test_the_page_of_sections_is_the_table_of_sections(repository: Path) -> None
     assert [[key, zone, priority, moves] for key, zone, priority, _, moves in found] == expected
     headings = re.findall(r"^### `(\w+)`$", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert headings == [section.key for section in SECTIONS]
-    assert [row[0] for row in rows(page, "stands in the explanation.\n\n")] == [branch.value for branch in Branch]
+    assert [row[0] for row in rows(page, "what was given and not used.\n\n")] == [branch.value for branch in Branch]
 
 
 def test_the_page_of_instruction_files_names_every_diagnostic(repository: Path) -> None:

@@ -65,7 +65,8 @@ def begin_session(
         head = choose_head(planned, None, replays=True).head
         refuse_oversize(head, contract)
         prefix = empty_prefix(head, _facts(contract, options), _wire(contract, options))
-        return Begun(conversation=Conversation(prefix=prefix, options=options), memo=made.memo)
+        conversation = Conversation(prefix=prefix, options=options)
+        return Begun(conversation=conversation, memo=made.memo, diagnostics=(made.choice,))
     options, kept = latched_options(options, history)
     wire = _wire(contract, options)
     replays = contract.settings.compositor.resume_head == "replay"

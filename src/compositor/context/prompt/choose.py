@@ -24,10 +24,14 @@ class Branch(enum.StrEnum):
     DEFAULT = "default"
 
 
+DEFAULT_BRANCHES = frozenset({Branch.DEFAULT, Branch.AGENT_PROACTIVE})
+"""The branches that hold the default prompt."""
+
+
 class PromptInputs(Struct, frozen=True, kw_only=True):
     """Everything the choice depends on. `None` is not given; blank text is given and says nothing.
 
-    Coordinator mode needs its text, the feature gate and the switch (R077). `agent` is the text of the main agent's definition, `custom`
+    Coordinator mode needs its text, the feature gate and the switch (R077). `proactive` also shapes the default, where that stands. `agent` is the text of the main agent's definition, `custom`
     and `append` come from the command line or the library call, `default` is the default prompt ready to use.
     """
 
@@ -65,7 +69,7 @@ def choose_prompt(inputs: PromptInputs) -> EffectivePrompt:
 
 def holds_default(prompt: EffectivePrompt) -> bool:
     """Whether the default prompt is part of it."""
-    return prompt.branch in {Branch.DEFAULT, Branch.AGENT_PROACTIVE}
+    return prompt.branch in DEFAULT_BRANCHES
 
 
 def takes_system_context(prompt: EffectivePrompt) -> bool:
@@ -86,10 +90,10 @@ def _choose_branch(inputs: PromptInputs) -> Branch:
 def _ignored(inputs: PromptInputs, branch: Branch) -> tuple[str, ...]:
     """Inputs that were given and left no trace, in the order of the branches."""
     is_agent = branch in {Branch.AGENT, Branch.AGENT_PROACTIVE}
-    is_default = branch in {Branch.DEFAULT, Branch.AGENT_PROACTIVE}
+    is_default = branch in DEFAULT_BRANCHES
     unused = (
         ("coordinator", inputs.coordinator is not None and branch is not Branch.COORDINATOR),
-        ("proactive", inputs.proactive and branch is not Branch.AGENT_PROACTIVE),
+        ("proactive", inputs.proactive and not is_default),
         ("agent", inputs.agent is not None and not is_agent),
         ("custom", inputs.custom is not None and branch is not Branch.CUSTOM),
         ("default", not is_default),

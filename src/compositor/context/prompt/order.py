@@ -144,7 +144,7 @@ SECTIONS: tuple[Section, ...] = (
         "output_style",
         render_output_style,
         priority=Priority.P1,
-        condition="an output style is set",
+        condition="the text of an output style is given",
         why_here="how to write: the style that the user chose",
     ),
     memoised_section(
