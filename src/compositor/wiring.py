@@ -24,7 +24,7 @@ from compositor.opened import Opened, approved_policy, current_settings
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy
 from compositor.policy.visibility import may_be_shown
-from compositor.ports import Asker, Interviewer, ModelTransport
+from compositor.ports import Asker, Collector, Interviewer, ModelTransport
 
 if TYPE_CHECKING:
     from compositor.adapters.services import Services
@@ -72,7 +72,7 @@ def build_agent(
 
     Without `services` there are no MCP servers. `interviewer` answers the model's own questions; without one they stay unanswered.
     """
-    from compositor.adapters.collectors.memory import MemoryCollector, file_views
+    from compositor.adapters.collectors.memory import file_views
     from compositor.runtime.agent import Agent, Parts  # with them comes the event loop: compiling needs none
     from compositor.runtime.compacting import Compacting
     from compositor.runtime.line import ModelLine
@@ -104,7 +104,7 @@ def build_agent(
         keeper=keeper,
         closing=(guard.close,),
         watch=watch,
-        collector=MemoryCollector(around.memory_place, around.memory, tools.box.files.seed),
+        collector=_collector(opened, tools),
         offering=offering,
         max_requests=opened.contract.max_turns,
         output_limit=opened.contract.output_limit,
@@ -160,6 +160,17 @@ def _heads(opened: Opened, tools: SessionTools, services: Services | None) -> Se
         is_debugged=opened.around.is_debugged,
     )
     return SessionHeads(opened.contract, opened.around, opened.memo, ground)
+
+
+def _collector(opened: Opened, tools: SessionTools) -> Collector:
+    from compositor.adapters.collectors.memory import MemoryCollector
+    from compositor.adapters.collectors.version_state import VersionStateCollector
+    from compositor.loop.opening import version_state
+
+    around = opened.around
+    memory = MemoryCollector(around.memory_place, around.memory, tools.box.files.seed)
+    state = version_state(around) if opened.contract.settings.compositor.version_state == "message" else ""
+    return VersionStateCollector(memory, state) if state else memory
 
 
 def _keeper(

@@ -214,6 +214,14 @@ OWN: Mapping[str, Key] = {
     "versionControl": _key(
         _one_of("git", "perforce", "none"), "Whose state is told when a session starts.", scope=Scope.USER
     ),
+    "versionState": _key(
+        _one_of("system", "message"),
+        "Where the state of version control stands: in the system prompt, or behind the user context.",
+    ),
+    "dynamicScope": _key(
+        _one_of("none", "org"),
+        "Whether the second system block is shared in the organization, where a platform has scopes.",
+    ),
     "outline": _key(
         SWITCH, "Tells the model what lies in the working directory when a session starts, at most 200 names."
     ),

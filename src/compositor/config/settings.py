@@ -71,6 +71,8 @@ class OwnSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     autonomous: bool = False
     coordinator: bool = False
     version_control: Literal["git", "perforce", "none"] = "git"
+    version_state: Literal["system", "message"] = "system"
+    dynamic_scope: Literal["none", "org"] = "none"
     outline: bool = False
     session_memory: bool = False
     team_memory_directory: str | None = None

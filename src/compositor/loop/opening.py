@@ -20,16 +20,23 @@ from compositor.config.options import session_options
 from compositor.config.platforms import FIRST_PARTY, Ability, Platform
 from compositor.config.profile import ModelProfile
 from compositor.config.trust import Trust
-from compositor.context.cache.scope import ScopePlan, plan_scope
+from compositor.context.cache.scope import ORGANIZATION, ScopePlan, plan_scope
 from compositor.context.memory.automatic import keeping_rules
 from compositor.context.memory.chain import MemoryChain
 from compositor.context.memory.facts import MemoryPlace
 from compositor.context.messages.legality import WireContext
 from compositor.context.prompt.choose import DEFAULT_BRANCHES, PromptInputs, choose_prompt
 from compositor.context.prompt.compute import DefaultPath, SectionMemo, compute_default, left_out_sections
+from compositor.context.prompt.entries import ContextEntry
 from compositor.context.prompt.facts import MachineFacts, Reader, SectionProfile, SessionFacts
 from compositor.context.prompt.layout import Placement, head_parts
-from compositor.context.prompt.system_context import GitStatus, Outline, PerforceStatus, plan_system_context
+from compositor.context.prompt.system_context import (
+    GitStatus,
+    Outline,
+    PerforceStatus,
+    plan_system_context,
+    render_system_context,
+)
 from compositor.context.prompt.user_context import plan_user_context
 from compositor.context.tokens import estimate_tokens
 from compositor.context.tools.catalog import BUILTIN, as_head_tools, select_tools
@@ -97,6 +104,7 @@ def session_scope(contract: RunContract, *, is_debugged: bool = False) -> ScopeP
         has_server_tools=SERVERS in contract.facts.session,
         is_first_party=contract.platform.id in FIRST_PARTY,
         is_debugged=is_debugged,
+        dynamic=ORGANIZATION if contract.settings.compositor.dynamic_scope == "org" else None,
     )
 
 
@@ -143,13 +151,26 @@ def plan_head(
     prompt = choose_prompt(_prompt_inputs(contract, around, computed.sections))
     parts = head_parts(
         prompt,
-        system_context=plan_system_context(around.git, around.date, around.perforce, around.outline),
+        system_context=_in_system(contract, around),
         user_context=plan_user_context(around.memory),
         tools=as_head_tools(tools, "passed every eligibility gate"),
         placement=Placement.FIRST_MESSAGE if contract.prompt.exclude_dynamic else Placement.SYSTEM,
         omissions=(*_ineligible(contract), *unselected, *left_out_sections(computed), *around.memory.omissions),
     )
     return PlannedHead(parts=parts, memo=computed.memo, branch=prompt.branch, path=path)
+
+
+def version_state(around: Surroundings) -> str:
+    """The state of version control as one text, empty where there is none."""
+    entries = plan_system_context(around.git, around.date, around.perforce)
+    return "".join(fragment.text for fragment in render_system_context(entries))
+
+
+def _in_system(contract: RunContract, around: Surroundings) -> tuple[ContextEntry, ...]:
+    """The system context; a setting keeps the state of version control out of it (R091)."""
+    if contract.settings.compositor.version_state == "message":
+        return plan_system_context(None, around.date, None, around.outline)
+    return plan_system_context(around.git, around.date, around.perforce, around.outline)
 
 
 def _path(contract: RunContract, around: Surroundings) -> DefaultPath:

@@ -40,6 +40,16 @@ def test_the_three_scenarios(
     assert found.reason
 
 
+@pytest.mark.req("R087")
+def test_the_second_block_is_shared_in_the_organization_where_that_is_wanted_and_offered() -> None:
+    def dynamic(offered: tuple[str, ...], wanted: str | None) -> str | None:
+        return plan_scope(offered, has_server_tools=False, is_first_party=True, dynamic=wanted).dynamic
+
+    assert dynamic(BOTH, "org") == "org"
+    assert dynamic(BOTH, None) is None
+    assert dynamic(("global",), "org") is None
+
+
 @pytest.mark.req("R421")
 def test_the_debug_switch_turns_sharing_off() -> None:
     found = plan_scope(BOTH, has_server_tools=False, is_first_party=True, is_debugged=True)

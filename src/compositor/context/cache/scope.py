@@ -23,9 +23,14 @@ class ScopePlan(Struct, frozen=True, kw_only=True):
 
 
 def plan_scope(
-    offered: Collection[str], *, has_server_tools: bool, is_first_party: bool, is_debugged: bool = False
+    offered: Collection[str],
+    *,
+    has_server_tools: bool,
+    is_first_party: bool,
+    is_debugged: bool = False,
+    dynamic: str | None = None,
 ) -> ScopePlan:
-    """The scopes of a session. `offered` are those that the platform declares."""
+    """The scopes of a session. `offered` are those that the platform declares, `dynamic` is wanted for the second block (R087)."""
     if is_debugged:
         return ScopePlan(scenario=3, reason="the debug switch turns sharing off (R421)")
     inside = ORGANIZATION if ORGANIZATION in offered else next(iter(sorted(offered)), None)
@@ -41,4 +46,7 @@ def plan_scope(
         return ScopePlan(
             scenario=2, reason="no MCP tools; the platform offers no wider scope, so the markers are plain"
         )
-    return ScopePlan(scenario=2, static=GLOBAL, reason="no MCP tools: the static block is the same for everybody")
+    wanted = dynamic if dynamic in offered else None
+    return ScopePlan(
+        scenario=2, static=GLOBAL, dynamic=wanted, reason="no MCP tools: the static block is the same for everybody"
+    )
