@@ -73,10 +73,11 @@ def build_agent(
     Without `services` there are no MCP servers. `interviewer` answers the model's own questions; without one they stay unanswered.
     """
     from compositor.adapters.collectors.memory import file_views
-    from compositor.runtime.agent import Agent, Parts  # with them comes the event loop: compiling needs none
+    from compositor.runtime.agent import Agent  # with them comes the event loop: compiling needs none
     from compositor.runtime.compacting import Compacting
     from compositor.runtime.line import ModelLine
     from compositor.runtime.offering import make_offering
+    from compositor.runtime.parts import Parts
 
     home, around = Path(opened.home), opened.around
     durable = opened.contract.settings.compositor.durable_sessions

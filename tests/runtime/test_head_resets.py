@@ -142,3 +142,36 @@ async def test_other_betas_behind_a_reset_are_named(tmp_path: Path) -> None:
     cause = renewed.prefix.events[-1].cause
     assert cause.startswith("the working directory changed; betas ")
     assert cause.endswith("new-beta-2026-01-01 now")
+
+
+@pytest.mark.req("R071", "R072", "R149")
+async def test_a_clear_begins_anew_with_everything_computed_anew(tmp_path: Path) -> None:
+    run = LongRun(tmp_path, SAYS)
+    settings(run, language="Greek")
+    async with run.opened() as agent:
+        await agent.submit("The secret word is heron.")
+        settings(run, language="Finnish")
+        await agent.clear()
+        assert agent.conversation.leaf is None
+        await agent.submit("Hello.")
+    first, second = run.bodies()
+    assert "heron" not in json.dumps(second)
+    assert "Greek" in system_of(first)
+    assert "Finnish" in system_of(second)
+    (renewed,) = run.of(HeadRenewed)
+    assert (renewed.event.name, renewed.event.cause) == (EventName.CLEAR, "the user began anew")
+    assert "heron" in run.path.read_text()
+    async with run.opened() as agent:
+        await agent.submit("And now?")
+    assert "heron" not in json.dumps(run.bodies()[-1])
+    assert "Hello." in json.dumps(run.bodies()[-1])
+
+
+async def test_a_clear_is_remembered_although_nothing_was_said_after_it(tmp_path: Path) -> None:
+    run = LongRun(tmp_path, SAYS)
+    async with run.opened() as agent:
+        await agent.submit("The secret word is heron.")
+        await agent.clear()
+    async with run.opened() as agent:
+        await agent.submit("Hello.")
+    assert "heron" not in json.dumps(run.bodies()[-1])

@@ -15,6 +15,7 @@ from compositor.context.finish import finish
 from compositor.context.head import compile_head
 from compositor.context.messages.lanes import lanes_of
 from compositor.context.prefix import Prefix, empty_prefix, extend
+from compositor.context.wire.assemble import AssembledMessage
 from compositor.types.attachments import Attachment
 from compositor.types.blocks import ContentBlock, TextBlock, ToolResultBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, Origin, TranscriptEntry, UserEntry
@@ -82,6 +83,17 @@ def renew_head(
     return Conversation(prefix=fresh, options=options)
 
 
+def begin_anew(
+    conversation: Conversation, parts: HeadParts, options: RequestOptions, event: PrefixEvent
+) -> Conversation:
+    """An empty conversation behind a new head: what was said before stays in the transcript. What was refused stays refused."""
+    prefix = conversation.prefix
+    facts = msgspec.structs.replace(prefix.facts, lanes={}, cleared=frozenset())
+    return Conversation(
+        prefix=empty_prefix(compile_head(parts), facts, prefix.wire, (*prefix.events, event)), options=options
+    )
+
+
 def prompt_entry(text: str, *, stamp: Stamp, parent: str | None, origin: Origin = Origin.HUMAN) -> UserEntry:
     """What a person typed, as an entry."""
     return UserEntry(uuid=stamp.uuid, parent=parent, time=stamp.time, content=(TextBlock(text),), origin=origin)
@@ -108,6 +120,22 @@ def answer_entry(
         content=content,
         stop_reason=stop_reason,
         usage=usage,
+        prefix_digest=prefix_digest,
+    )
+
+
+def message_entry(
+    message: AssembledMessage, *, stamp: Stamp, parent: str | None, model: str, prefix_digest: str
+) -> AssistantEntry:
+    """An answer as it arrived, as an entry."""
+    return answer_entry(
+        stamp=stamp,
+        parent=parent,
+        message_id=message.id,
+        model=model,
+        content=message.content,
+        stop_reason=message.stop_reason,
+        usage=message.usage,
         prefix_digest=prefix_digest,
     )
 

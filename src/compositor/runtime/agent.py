@@ -6,12 +6,12 @@ in memory is always what the transcript says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import assert_never
 
 import anyio
 import msgspec
-from msgspec import Struct
 
 from compositor.context.compaction.ladder import Step, Trigger
 from compositor.context.wire.assemble import AssembledMessage
@@ -35,22 +35,19 @@ from compositor.loop.remedies import Remedy, apply_remedy
 from compositor.loop.session import (
     Conversation,
     Stamp,
-    answer_entry,
+    begin_anew,
+    message_entry,
     prompt_entry,
     record,
     renew_head,
     results_entry,
 )
-from compositor.ports import Clock, Collector, HeadPlanner, Ids, SessionStore
 from compositor.runtime.collect import reached_paths
 from compositor.runtime.compacting import Cleaned, Compacting
 from compositor.runtime.compaction import Compaction, Wish, by_hand
-from compositor.runtime.driver import BatchRun, Workshop
-from compositor.runtime.events import AnswerEnded, Compacted, HeadRenewed, Mended, OutputWidened, TurnResult, Watcher
-from compositor.runtime.hooks import Hooks
-from compositor.runtime.line import ModelLine
-from compositor.runtime.memory_keeper import MemoryKeeper
-from compositor.runtime.offering import Offering
+from compositor.runtime.driver import BatchRun
+from compositor.runtime.events import AnswerEnded, Compacted, HeadRenewed, Mended, OutputWidened, TurnResult
+from compositor.runtime.parts import Parts
 from compositor.runtime.summaries import is_too_long
 from compositor.runtime.tail import Tail
 from compositor.types.attachments import QueuedInput
@@ -59,27 +56,8 @@ from compositor.types.entries import AttachmentEntry, TranscriptEntry
 from compositor.types.journal import SendOutcome
 from compositor.types.origin import Origin
 from compositor.types.request import RequestOptions
+from compositor.types.snapshot import EventName
 from compositor.types.tools import OutcomeKind, ToolCall
-
-
-class Parts(Struct, frozen=True, kw_only=True):
-    """What an agent is put together from; `wiring.build_agent` is the one place that does it."""
-
-    line: ModelLine
-    store: SessionStore
-    clock: Clock
-    ids: Ids
-    workshop: Workshop
-    watch: Watcher
-    collector: Collector | None = None
-    offering: Offering | None = None
-    hooks: Hooks | None = None
-    compacting: Compacting | None = None
-    heads: HeadPlanner | None = None
-    keeper: MemoryKeeper | None = None
-    closing: tuple[Callable[[], None], ...] = ()
-    max_requests: int | None = None
-    output_limit: int = 0
 
 
 class Agent:
@@ -127,6 +105,22 @@ class Agent:
         """
         self._begin()
         return await self._compact(by_hand(focus, pins, step))
+
+    async def clear(self) -> None:
+        """Begin anew in the same session: sections and options are computed anew, no file counts as read, the transcript keeps everything."""
+        heads = self._parts.heads
+        if heads is None:
+            raise UsageError("this agent cannot begin anew: nobody plans its head")
+        renewal = await heads.reset(self._conversation.prefix.head.parts, EventName.CLEAR)
+        self._parts.store.append([renewal.event])
+        self._conversation = begin_anew(self._conversation, renewal.parts, renewal.options, renewal.event)
+        if self._parts.compacting is not None:
+            self._parts.compacting.forget()
+        if self._parts.offering is not None:
+            self._parts.offering.tell_again()
+        if self._parts.hooks is not None:
+            await self._parts.hooks.on_start("clear", renewal.options.model)
+        self._parts.watch(HeadRenewed(renewal.event))
 
     def receive(self, text: str, *, kind: str, origin: Origin) -> None:
         """Take in what somebody else said: a peer, a channel, an observer, a finished task (R422).
@@ -176,6 +170,14 @@ class Agent:
         if self._parts.compacting is not None:
             self._parts.compacting.begin_turn()
 
+    @contextmanager
+    def _stoppable(self) -> Iterator[None]:
+        """What `stop` interrupts; the code behind it goes on."""
+        with anyio.CancelScope() as scope:
+            self._stop = scope.cancel
+            yield
+        self._stop = None
+
     async def _perform(self, effect: TurnEffect) -> turn.TurnEvent | None:
         match effect:
             case Record(entries=entries):
@@ -191,6 +193,8 @@ class Agent:
                 assert_never(effect)
 
     def _record(self, entries: Sequence[TranscriptEntry]) -> None:
+        if not entries:
+            return
         self._parts.store.append(entries)
         self._conversation = record(self._conversation, entries)
         if self._parts.keeper is not None:
@@ -230,14 +234,10 @@ class Agent:
         if self._parts.offering is None or self._stopped:
             return
         news = None
-        with anyio.CancelScope() as scope:
-            self._stop = scope.cancel
+        with self._stoppable():
             news = await self._parts.offering.news()
-        self._stop = None
-        if news is None:
-            return
-        self._conversation, entries = take_in(self._conversation, news, stamp=self._stamp)
-        if entries:
+        if news is not None:
+            self._conversation, entries = take_in(self._conversation, news, stamp=self._stamp)
             self._record(entries)
 
     async def _renew_head(self) -> None:
@@ -263,10 +263,8 @@ class Agent:
         compacting, done = self._parts.compacting, None
         if compacting is None or self._stopped:
             return None
-        with anyio.CancelScope() as scope:
-            self._stop = scope.cancel
+        with self._stoppable():
             done = await compacting.consider(self._conversation, wish, self._line, self._stamp)
-        self._stop = None
         if isinstance(done, Cleaned):
             self._parts.store.append(done.events)
             self._conversation = done.conversation
@@ -316,11 +314,9 @@ class Agent:
         if self._parts.compacting is not None:
             self._parts.compacting.prove(sent.compiled)
         answer: model.Answered | model.Failed | None = None
-        with anyio.CancelScope() as scope:
-            self._stop = scope.cancel
+        with self._stoppable():
             if not self._stopped:
                 answer = await self._line.ask(sent)
-        self._stop = None
         return answer, sent
 
     def _after(self, answer: model.Answered | model.Failed | None, sent: Sent) -> turn.TurnEvent:
@@ -342,14 +338,11 @@ class Agent:
         self._message = message
         cache = self._line.settle(self._conversation.prefix, sent, message)
         self._parts.watch(AnswerEnded(self._line.requests, message, cache))
-        entry = answer_entry(
+        entry = message_entry(
+            message,
             stamp=self._stamp(),
             parent=self._conversation.leaf,
-            message_id=message.id,
             model=compiled.options.model,
-            content=message.content,
-            stop_reason=message.stop_reason,
-            usage=message.usage,
             prefix_digest=compiled.view_digest,
         )
         return turn.Answered(entry, message.calls)

@@ -97,6 +97,11 @@ class Compacting:
         self._standing = done.report.standing
         return done
 
+    def forget(self) -> None:
+        """The conversation begins anew: no file counts as read, and nothing has to stand in it."""
+        self._compactor.owners.forget_files()
+        self._stuck_at, self._standing = None, ()
+
     async def begin_anew(self, model: str) -> None:
         """The session-start hooks run again; what they say joins the new tail (R322)."""
         if self._hooks is not None:

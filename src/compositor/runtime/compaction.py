@@ -115,6 +115,10 @@ class Compactor:
     def budget(self) -> Budget:
         return self._budget
 
+    @property
+    def owners(self) -> Owners:
+        return self._owners
+
     def preview(self, conversation: Conversation, wish: Wish, state: State) -> tuple[Ladder, Kept]:
         """What would be done, with gain and cost of every step, and the cut. Changes nothing."""
         prefix = conversation.prefix

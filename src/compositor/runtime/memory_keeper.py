@@ -15,7 +15,7 @@ from msgspec import Struct
 from compositor.context.compaction.cut import entry_tokens
 from compositor.context.compaction.session_memory import WAIT_SECONDS, Progress, memory_prompt, progress
 from compositor.context.wire.assemble import AssembledMessage
-from compositor.loop.session import Conversation, Stamp, answer_entry, record, results_entry
+from compositor.loop.session import Conversation, Stamp, message_entry, record, results_entry
 from compositor.policy.restriction import Restriction
 from compositor.ports import MemoryFile
 from compositor.runtime.events import NotesCollected, Watcher
@@ -116,14 +116,11 @@ class MemoryKeeper:
     def _answered(
         self, fork: Conversation, message: AssembledMessage, outcomes: Sequence[ToolOutcome]
     ) -> tuple[TranscriptEntry, ...]:
-        answer = answer_entry(
+        answer = message_entry(
+            message,
             stamp=self._keeping.stamp(),
             parent=fork.leaf,
-            message_id=message.id,
             model=fork.options.model,
-            content=message.content,
-            stop_reason=message.stop_reason,
-            usage=message.usage,
             prefix_digest=fork.prefix.view_digest,
         )
         return (answer, results_entry(outcomes, stamp=self._keeping.stamp(), parent=answer.uuid))

@@ -164,10 +164,14 @@ class _Scan:
             self.header = self.header or record
         elif isinstance(record, SendRecord | OutcomeRecord | PrefixEvent):
             self.journal.append(line)
-            if isinstance(record, PrefixEvent) and record.name is EventName.REWIND:
+            if isinstance(record, PrefixEvent) and record.name in _MOVES:
                 self.rewound = record
         elif not isinstance(record, UnknownEntry) or record.uuid:
             self.add(_emptied(record), line)
+
+
+_MOVES = (EventName.REWIND, EventName.CLEAR)
+"""Events behind which a session goes on from elsewhere: from an entry, or from nothing."""
 
 
 class _LightBlock(Struct, frozen=True, gc=False):

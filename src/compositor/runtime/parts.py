@@ -1,0 +1,39 @@
+"""What an agent is put together from.
+
+Decides which parts there are; `wiring.build_agent` chooses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from compositor.ports import Clock, Collector, HeadPlanner, Ids, SessionStore
+from compositor.runtime.compacting import Compacting
+from compositor.runtime.driver import Workshop
+from compositor.runtime.events import Watcher
+from compositor.runtime.hooks import Hooks
+from compositor.runtime.line import ModelLine
+from compositor.runtime.memory_keeper import MemoryKeeper
+from compositor.runtime.offering import Offering
+
+
+class Parts(Struct, frozen=True, kw_only=True):
+    """What an agent is put together from; `wiring.build_agent` is the one place that does it."""
+
+    line: ModelLine
+    store: SessionStore
+    clock: Clock
+    ids: Ids
+    workshop: Workshop
+    watch: Watcher
+    collector: Collector | None = None
+    offering: Offering | None = None
+    hooks: Hooks | None = None
+    compacting: Compacting | None = None
+    heads: HeadPlanner | None = None
+    keeper: MemoryKeeper | None = None
+    closing: tuple[Callable[[], None], ...] = ()
+    max_requests: int | None = None
+    output_limit: int = 0
