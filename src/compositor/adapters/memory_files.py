@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,8 +24,8 @@ T = TypeVar("T")
 
 def load_memory(place: MemoryPlace) -> MemoryChain:
     """The chain and the indexes of a session's start. No file that is missing or broken raises."""
-    chain = drive(memory_flow(place))
-    indexes = drive(index_flow(place.folders))
+    chain = drive(memory_flow(place), place.is_hidden)
+    indexes = drive(index_flow(place.folders), place.is_hidden)
     notes = tuple(note for index in indexes for note in index.diagnostics)
     return msgspec.structs.replace(chain, indexes=indexes, diagnostics=(*chain.diagnostics, *notes))
 
@@ -34,23 +34,32 @@ def load_nested(
     place: MemoryPlace, start: MemoryChain, reached: Iterable[str], told: Iterable[str] = ()
 ) -> MemoryChain:
     """What applies besides `start` now that work has reached these absolute paths, whatever links they go through."""
-    return drive(nested_flow(place, start, [_spelling(path, place) for path in reached], told))
+    flow = nested_flow(place, start, [_spelling(path, place) for path in reached], told)
+    return drive(flow, place.is_hidden)
 
 
 def load_notes(place: MemoryPlace) -> tuple[Note, ...]:
     """Every note of team and automatic memory."""
-    return drive(notes_flow(place.folders))
+    return drive(notes_flow(place.folders), place.is_hidden)
 
 
-def drive(flow: Generator[Need, Sequence[Fact], T]) -> T:
-    """Answer the questions of a flow from the file system until it returns."""
+def drive(flow: Generator[Need, Sequence[Fact], T], is_hidden: Callable[[str], bool] | None = None) -> T:
+    """Answer the questions of a flow from the file system until it returns. A hidden file cannot be read, whatever names it."""
     try:
         need = next(flow)
         while True:
-            need = flow.send(tuple(read_facts(need)))
+            need = flow.send(tuple(_shown(fact, is_hidden) for fact in read_facts(need)))
     except StopIteration as end:
         result: T = end.value
         return result
+
+
+def _shown(fact: Fact, is_hidden: Callable[[str], bool] | None) -> Fact:
+    if is_hidden is None or not isinstance(fact, FileFact) or fact.data is None:
+        return fact
+    if not is_hidden(fact.path) and not (fact.real is not None and is_hidden(fact.real)):
+        return fact
+    return FileFact(path=fact.path, real=fact.real, missing=Missing.UNREADABLE, detail="a rule denies reading it")
 
 
 def read_facts(need: Need) -> Iterator[Fact]:

@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from threading import Event, Thread
 
+import msgspec
+
 from compositor.config.contract import RunContract
 from compositor.config.policy_inputs import AddedDirectory
+from compositor.context.memory.chain import MemoryChain
 from compositor.context.prompt.compute import DEBUG_VARIABLE
 from compositor.context.prompt.system_context import make_outline
-from compositor.loop.opening import Surroundings
+from compositor.loop.opening import Surroundings, plan_policy
+from compositor.policy.paths import ResolvedPath
+from compositor.policy.visibility import may_be_shown
 from compositor.ports import Clock
 from compositor.types.diagnostics import Diagnostic
+from compositor.types.verdicts import RuleEffect
 
 from .environment import read_machine
 from .git import GitFacts, list_files, read_git
@@ -43,26 +49,40 @@ def gather(
     machine = read_machine(environ)
     # Where instruction files lie depends on the checkout alone; the state of version control is read meanwhile (R097).
     where = find_memory_place(contract, places, environ, asked.place(), sources=sources)
-    memory = load_memory(where.place)
-    perforce, remarks = read_perforce(cwd, environ) if own.version_control == "perforce" else (None, ())
-    git = asked.facts()
-    return Surroundings(
+    seen = Surroundings(
         cwd=cwd,
         home=os.path.realpath(environ.get("HOME") or Path.home()),
         date=clock.today(),
         machine=machine,
-        memory=memory,
+        memory=MemoryChain(),
         memory_place=where.place,
-        git=git.status if contract.git_instructions and own.version_control == "git" else None,
-        perforce=perforce,
-        outline=make_outline(top_level(cwd, environ)) if own.outline else None,
-        is_repository=git.root is not None,
         directories=directories,
         minimal=_is_on(environ, "COMPOSITOR_MINIMAL"),
         coordinator=_is_on(environ, "COMPOSITOR_COORDINATOR"),
         is_debugged=_is_on(environ, DEBUG_VARIABLE),
+    )
+    place = msgspec.structs.replace(where.place, is_hidden=_hidden(contract, seen))
+    memory = load_memory(place)
+    perforce, remarks = read_perforce(cwd, environ) if own.version_control == "perforce" else (None, ())
+    git = asked.facts()
+    return msgspec.structs.replace(
+        seen,
+        memory=memory,
+        memory_place=place,
+        git=git.status if contract.git_instructions and own.version_control == "git" else None,
+        perforce=perforce,
+        outline=make_outline(top_level(cwd, environ)) if own.outline else None,
+        is_repository=git.root is not None,
         diagnostics=(*git.diagnostics, *remarks, *where.diagnostics, *memory.diagnostics, *notes),
     )
+
+
+def _hidden(contract: RunContract, seen: Surroundings) -> Callable[[str], bool] | None:
+    """Whether a rule denies reading a path: no instruction file and no import may bring such a file into a request (R397)."""
+    policy, _ = plan_policy(contract, seen, interactive=False)
+    if not any(rule.effect is RuleEffect.DENY for rule in policy.rules):
+        return None
+    return lambda path: not may_be_shown(ResolvedPath(path, os.path.realpath(path)), policy)
 
 
 class _AskedGit:

@@ -6,6 +6,7 @@ Decides the shape of the question and of the answer. Never decides which file is
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -89,7 +90,8 @@ class MemoryPlace(Struct, frozen=True, kw_only=True):
     `main_checkout` the first checkout. `extra` are additional directories whose instruction files count. `sources` are the settings sources
     in force, `excludes` globs over absolute paths, `approved` and `refused` real paths of files and folders outside, for imports that were
     asked for before. `managed_texts` are instructions of managed settings: where each stands, and its text. `folders` hold
-    notes of a team or of earlier sessions. `is_on` false reads no instruction file.
+    notes of a team or of earlier sessions. `is_on` false reads no instruction file. `is_hidden` says whether a rule denies reading a path: such
+    a file stays out, imported or not (R397).
     """
 
     cwd: str
@@ -108,6 +110,7 @@ class MemoryPlace(Struct, frozen=True, kw_only=True):
     managed_texts: tuple[tuple[str, str], ...] = ()
     folders: tuple[MemoryFolder, ...] = ()
     is_on: bool = True
+    is_hidden: Callable[[str], bool] | None = None
 
     def excludes_path(self, path: str) -> bool:
         """Whether a glob or a path among `excludes` names the absolute `path` (`claudeMdExcludes`, project-conventions 1.7)."""
