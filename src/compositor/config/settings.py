@@ -99,6 +99,10 @@ class KnownSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     cleanup_period_days: int = 30
     prompt_cache_ttl: Literal["5m", "1h"] | None = None
     disable_auto_mode: Literal["disable"] | None = None
+    disable_skill_shell_execution: bool = False
+    skill_listing_budget_fraction: float | None = None
+    skill_listing_max_desc_chars: int | None = None
+    skill_overrides: dict[str, Literal["on", "name-only", "user-invocable-only", "off"]] = {}
     allow_managed_permission_rules_only: bool = False
     permissions: PermissionSettings = PermissionSettings()
     compositor: OwnSettings = OwnSettings()

@@ -1,18 +1,28 @@
 """The YAML head of an instruction file: where it ends, and which paths it names.
 
 Decides what counts as front matter and what happens when YAML refuses it (R131). Never matches a glob, and shares nothing with
-the parser of settings (R119).
+the parser of settings (R119). Skills, agents and output styles have heads of the same form: `parse_head`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 SIZE_LIMIT = 64 * 1024
 """Characters. What is longer is not front matter but text."""
+
+
+class Head(Struct, frozen=True):
+    """`values` as written, every scalar as text; `end`, `problem` and `problem_line` as in `FrontMatter`."""
+
+    end: int = 0
+    values: Mapping[str, object] = {}
+    problem: str = ""
+    problem_line: int = 1
+    lines: tuple[str, ...] = ()
 
 
 class FrontMatter(Struct, frozen=True):
@@ -37,38 +47,41 @@ def parse_front_matter(text: str) -> FrontMatter:
     What YAML refuses is read again with its plain values quoted; what it refuses then too leaves the file without `paths`. Both have a
     problem to show.
     """
-    if not text.startswith("---\n"):
-        return FrontMatter()
-    head = text[: SIZE_LIMIT + 8].split("\n")
-    end = next((number for number, line in enumerate(head) if number and line.rstrip() == "---"), None)
-    if end is None:
-        starts = len(head) > 1 and _KEY.match(head[1]) is not None
-        return FrontMatter(
-            problem="the front matter is never closed by a line '---' and is kept as text" if starts else ""
-        )
-    return _from_lines(head[1:end], end + 1)
-
-
-def _from_lines(lines: Sequence[str], end: int) -> FrontMatter:
-    value, problem, line = _load(lines)
-    if problem:
-        quoted = [_quoted(line) for line in lines]
-        value, still, _ = _load(quoted)
-        if still:
-            return FrontMatter(
-                end, problem=f"the front matter is not YAML and is ignored: {problem}", problem_line=line
-            )
-        problem = f"a value in the front matter must be quoted; it is read as plain text: {problem}"
-    if value is None:
-        return FrontMatter(end, problem=problem, problem_line=line)
-    if not isinstance(value, dict):
-        return FrontMatter()
-    paths = _globs(value.get("paths"))
+    head = parse_head(text)
+    paths = split_globs(head.values.get("paths"))
     if paths is None:
         return FrontMatter(
-            end, problem="'paths' is neither text nor a list of text and is ignored", problem_line=_line_of(lines)
+            head.end,
+            problem="'paths' is neither text nor a list of text and is ignored",
+            problem_line=_line_of(head.lines),
         )
-    return FrontMatter(end, paths, problem, line if problem else 1)
+    return FrontMatter(head.end, paths, head.problem, head.problem_line)
+
+
+def parse_head(text: str) -> Head:
+    """The head of `text` with all its values; empty where there is none."""
+    if not text.startswith("---\n"):
+        return Head()
+    lines = text[: SIZE_LIMIT + 8].split("\n")
+    end = next((number for number, line in enumerate(lines) if number and line.rstrip() == "---"), None)
+    if end is None:
+        starts = len(lines) > 1 and _KEY.match(lines[1]) is not None
+        return Head(problem="the front matter is never closed by a line '---' and is kept as text" if starts else "")
+    return _from_lines(tuple(lines[1:end]), end + 1)
+
+
+def _from_lines(lines: tuple[str, ...], end: int) -> Head:
+    value, problem, line = _load(lines)
+    if problem:
+        value, still, _ = _load([_quoted(line) for line in lines])
+        if still:
+            return Head(end, problem=f"the front matter is not YAML and is ignored: {problem}", problem_line=line)
+        problem = f"a value in the front matter must be quoted; it is read as plain text: {problem}"
+    if value is None:
+        return Head(end, problem=problem, problem_line=line)
+    if not isinstance(value, dict):
+        return Head()
+    return Head(end, value, problem, line if problem else 1, lines)
 
 
 def _load(lines: Sequence[str]) -> tuple[object, str, int]:
@@ -100,7 +113,7 @@ def _in_quotes(value: str) -> str:
     return value if value[0] in "'\"" else "'" + value.replace("'", "''") + "'"
 
 
-def _globs(value: object) -> tuple[str, ...] | None:
+def split_globs(value: object) -> tuple[str, ...] | None:
     """The globs of a list, a comma-separated text or one text (F18): all spellings mean the same. `None` for anything else."""
     if value is None:
         return ()

@@ -1,0 +1,56 @@
+"""What a session that starts here would find: skills and commands, agents, output styles.
+
+Performs the look-up of settings and files; the choice among them is made in `context/extensions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from compositor.config.flags import SOURCES, Flags
+from compositor.config.settings import Settings
+from compositor.context.extensions.agents import AgentDefinition, parse_given, settle_agents
+from compositor.context.extensions.catalog import Catalog, Kind
+from compositor.context.extensions.skills import Skill, settle_skills
+from compositor.context.extensions.styles import OutputStyle, settle_styles
+
+from .extensions import ExtensionPlaces, find_extensions
+from .git import read_git
+from .settings_files import SettingsPlaces, find_places, load_settings
+
+
+class ExtensionDesk(Struct, frozen=True, kw_only=True):
+    """One place's extensions. `agents_json` is the value of `--agents`. Each call looks anew."""
+
+    places: ExtensionPlaces
+    settings: Settings
+    agents_json: str | None = None
+
+    @classmethod
+    def open(cls, cwd: str, flags: Flags, environ: Mapping[str, str], agents_json: str | None = None) -> ExtensionDesk:
+        """For the real path `cwd`. Raises what its settings raise."""
+        places = find_places(cwd, environ)
+        settings = load_settings(places, given=flags.settings, sources=flags.setting_sources)
+        where = extension_places(places, read_git(cwd, environ).root, flags)
+        return cls(places=where, settings=settings, agents_json=agents_json)
+
+    def skills(self) -> Catalog[Skill]:
+        found = (*find_extensions(self.places, Kind.SKILL), *find_extensions(self.places, Kind.COMMAND))
+        return settle_skills(found, self.settings.skill_overrides)
+
+    def agents(self) -> Catalog[AgentDefinition]:
+        given = () if self.agents_json is None else parse_given(self.agents_json)
+        return settle_agents(find_extensions(self.places, Kind.AGENT), given)
+
+    def styles(self) -> Catalog[OutputStyle]:
+        return settle_styles(find_extensions(self.places, Kind.STYLE))
+
+
+def extension_places(places: SettingsPlaces, root: str | None, flags: Flags) -> ExtensionPlaces:
+    """The places of a run; `root` is the top of the checkout."""
+    levels = SOURCES if flags.setting_sources is None else flags.setting_sources
+    return ExtensionPlaces(
+        cwd=places.cwd, root=root, user=places.user, managed=places.managed, levels=frozenset(levels)
+    )
