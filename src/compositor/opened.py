@@ -49,7 +49,7 @@ from compositor.types.snapshot import PrefixEvent
 
 
 class Opening(Struct, frozen=True, kw_only=True):
-    """What is asked for. At most one of `resume` (an id or a file), `continues` and `transcript` (a file) is set."""
+    """What is asked for. At most one of `resume` (an id or a file), `continues` and `transcript` (a file) is set; `session_id` names a new session."""
 
     flags: Flags
     project: str
@@ -58,6 +58,7 @@ class Opening(Struct, frozen=True, kw_only=True):
     continues: bool = False
     transcript: str | None = None
     interactive: bool = False
+    session_id: str | None = None
 
 
 class Opened(Struct, frozen=True, kw_only=True):
@@ -123,7 +124,7 @@ def open_session(opening: Opening) -> Opened:
         policy=policy,
         conversation=begun.conversation,
         account=_account(contract, history),
-        header=_header(past, cwd, clock),
+        header=_header(past, cwd, clock, opening.session_id),
         clock=clock,
         environment=environment,
         servers=servers.servers,
@@ -225,13 +226,13 @@ def _account(contract: RunContract, history: History | None) -> Account:
     return open_account(tariff, () if history is None else history.journal.sends)
 
 
-def _header(past: Past | None, cwd: str, clock: Clock) -> SessionHeader:
+def _header(past: Past | None, cwd: str, clock: Clock, wanted: str | None) -> SessionHeader:
     """A resumed session goes on in its own file; any other transcript is only read."""
     if past is not None and past.own is not None:
         return past.own
     imported = past.path if past is not None and past.copied else None
     return SessionHeader(
-        session_id=UuidSource().new(),
+        session_id=wanted or UuidSource().new(),
         time=clock.now(),
         cwd=cwd,
         program=f"compositor/{__version__}",

@@ -23,6 +23,7 @@ from .types.request import Head, HeadParts, RequestOptions
 from .types.servers import ServerListing
 from .types.snapshot import EventName, PrefixEvent
 from .types.tools import ToolCall, ToolDefinition, ToolOutcome
+from .types.verdicts import PermissionMode
 
 
 class Clock(Protocol):
@@ -98,6 +99,17 @@ class Permission(Struct, frozen=True, kw_only=True):
 class Asker(Protocol):
     async def ask(self, permission: Permission) -> bool:
         """True for yes, once. False for no, and where nobody can be asked."""
+        ...
+
+
+class Modes(Protocol):
+    """The permission mode of a session that runs."""
+
+    @property
+    def mode(self) -> PermissionMode: ...
+
+    def change(self, mode: PermissionMode) -> None:
+        """Take another mode because a person wants it; it counts from the next call on."""
         ...
 
 

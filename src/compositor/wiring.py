@@ -18,6 +18,7 @@ from compositor.adapters.ids import UuidSource
 from compositor.adapters.sessions.jsonl import JsonlSession
 from compositor.config.policy_inputs import collect_policy
 from compositor.config.settings import Settings
+from compositor.loop.answer_form import parse_form
 from compositor.loop.moves import PrefixPolicy
 from compositor.loop.opening import plan_policy
 from compositor.opened import Opened, approved_policy, current_settings
@@ -109,6 +110,8 @@ def build_agent(
         offering=offering,
         max_requests=opened.contract.max_turns,
         output_limit=opened.contract.output_limit,
+        form=None if opened.flags.json_schema is None else parse_form(opened.flags.json_schema),
+        modes=tools.mode,
     )
     return Agent(parts, opened.conversation), store
 
@@ -133,7 +136,13 @@ def _line(
         chance=random.random,
         profile=opened.contract.profile.id,
         gate=PrefixGate(PrefixPolicy(own.cache.prefix), interviewer),
-        budget=make_budget(own, day, lambda: spent_before(store.path, own.prices), interviewer),
+        budget=make_budget(
+            own,
+            day,
+            lambda: spent_before(store.path, own.prices),
+            interviewer,
+            run_dollars=opened.flags.max_budget,
+        ),
         keep_results=own.cache.kept_when_expired,
     )
 

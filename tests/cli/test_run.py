@@ -141,7 +141,7 @@ def test_one_json_object(call: Any, home: Path) -> None:
     found = json.loads(ended.out)
     assert set(found) == {
         *("type", "subtype", "is_error", "duration_ms", "num_turns", "result", "terminal_reason", "session_id"),
-        *("uuid", "total_cost_usd", "usage", "permission_denials"),
+        *("uuid", "total_cost_usd", "usage", "modelUsage", "permission_denials", "duration_api_ms", "stop_reason"),
     }
     assert (found["type"], found["subtype"], found["is_error"], found["num_turns"]) == ("result", "success", False, 2)
     assert (found["result"], found["terminal_reason"]) == ("Hello 👋.", "completed")

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from compositor.cli.running import Line, run_agent
+from compositor.cli.running import Line, Running, run_agent
 from compositor.context.compaction.kept import Kept
 from compositor.context.compaction.ladder import Ladder, Step
 from compositor.context.compaction.outline import text_of
 from compositor.errors import UsageError
-from compositor.runtime.agent import Agent
 from compositor.runtime.events import Compacted, Watcher
 
 if TYPE_CHECKING:
@@ -59,6 +58,6 @@ def compact_session(opened: Opened, request: Request, line: Line, watch: Watcher
     return run_agent(opened, line, watch, partial(_act, request)).result
 
 
-async def _act(request: Request, agent: Agent) -> Compacted | None:
+async def _act(request: Request, running: Running) -> Compacted | None:
     step = Step.OUTLINE if request.by_records else None
-    return await agent.compact(request.focus, request.pins, step)
+    return await running.agent.compact(request.focus, request.pins, step)

@@ -52,6 +52,7 @@ def opening_from(values: Mapping[str, Any], *, interactive: bool = False, projec
         continues=bool(values.get("continue_session")),
         transcript=values.get("transcript"),
         interactive=interactive,
+        session_id=None if values.get("session_id") is None else str(values["session_id"]),
     )
 
 

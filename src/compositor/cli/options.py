@@ -62,6 +62,8 @@ def flags_from(values: Mapping[str, Any]) -> Flags:
         append_system_prompt=_appended_prompts(values),
         exclude_dynamic_sections=bool(values.get("exclude_dynamic_system_prompt_sections")),
         max_turns=values.get("max_turns"),
+        max_budget=values.get("max_budget_usd"),
+        json_schema=_json_schema(values.get("json_schema")),
         mcp_config=tuple(values.get("mcp_config") or ()),
         strict_mcp_config=bool(values.get("strict_mcp_config")),
     )
@@ -100,6 +102,39 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
         show_default=True,
         help="How the answer is printed: text, one JSON object, or one JSON object a line as it happens.",
     ),
+    click.option(
+        "--input-format",
+        type=click.Choice(["text", "stream-json"]),
+        default="text",
+        show_default=True,
+        help="Whether standard input is one prompt, or messages a line each (needs --output-format stream-json).",
+    ),
+    click.option(
+        "--include-partial-messages", is_flag=True, help="With stream-json: pieces of answers too, as they arrive."
+    ),
+    click.option(
+        "--replay-user-messages", is_flag=True, help="With stream-json both ways: print each prompt as it is taken up."
+    ),
+    click.option(
+        "--permission-prompt-tool",
+        metavar="NAME",
+        help="Who is asked for permission: 'stdio' for the program that writes the messages.",
+    ),
+    click.option(
+        "--json-schema",
+        metavar="JSON|FILE",
+        help='The form of the last answer, as in --json-schema \'{"type": "object", "required": ["done"]}\'.',
+    ),
+    click.option(
+        "--max-budget-usd",
+        metavar="USD",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Send no further request once the run has cost so much.",
+    ),
+    click.option("--session-id", metavar="UUID", type=click.UUID, help="The id of the new session."),
+    click.option("--fork-session", is_flag=True, help="With --resume or --continue: go on in a copy of the session."),
+    click.option("-p", "--print", "print_mode", is_flag=True, hidden=True, help="What `run` always does."),
+    click.option("--verbose", is_flag=True, hidden=True, help="What the machine-readable forms always are."),
     click.option("-c", "--continue", "continue_session", is_flag=True, help="Go on with the newest session here."),
     click.option(
         "-r",
@@ -200,6 +235,18 @@ def _check_texts(values: Mapping[str, Any]) -> None:
         given = values.get(name) or ()
         for text in (given,) if isinstance(given, str) else given:
             checked_text(text, f"The text of '--{name.replace('_', '-')}'")
+
+
+def _json_schema(given: str | None) -> str | None:
+    """The text of a schema that was given inline or by its file. Raises `UsageError` for what is none."""
+    if given is None:
+        return None
+    from compositor.loop.answer_form import parse_form  # with it comes the schema library
+
+    inline = given.lstrip().startswith(("{", "true", "false"))
+    text = given if inline else _prompt_file(given).text
+    parse_form(text)
+    return text
 
 
 def _rules(values: tuple[str, ...] | None) -> tuple[str, ...]:

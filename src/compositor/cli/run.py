@@ -15,9 +15,12 @@ import msgspec
 from compositor.cli.options import run_options
 
 if TYPE_CHECKING:
-    from compositor.cli.running import Line, Ran
+    from collections.abc import Mapping
+
+    from compositor.cli.running import Line, Ran, Running
     from compositor.opened import Opened, Opening
-    from compositor.runtime.events import TurnResult, Watcher
+    from compositor.protocol.report import RunReport
+    from compositor.runtime.events import TurnResult
 
 
 @click.command(
@@ -27,27 +30,77 @@ if TYPE_CHECKING:
 @run_options
 def command(**values: Any) -> int:
     """Run PROMPT to its end: model, gate, tools, answer. Without PROMPT, or with `-`, it is read from standard input."""
-    from compositor.cli.inputs import opening_from, read_prompt
     from compositor.cli.running import read_script, real_line, scripted_line
-    from compositor.errors import UsageError
     from compositor.opened import open_session
 
-    prompt = read_prompt(values.get("prompt"), from_pipe=True)
-    if prompt is None or not prompt.strip():
-        raise UsageError("there is no prompt", hint="Give it as an argument or on standard input")
-    form = str(values["output_format"])
-    asks = values.get("prompt") is not None and sys.stdin.isatty() and sys.stderr.isatty()
-    opening = opening_from(values, interactive=asks)
+    _check_flags(values)
+    prompt, opening = _asked(values)
     if not values.get("offline"):
         opened = open_session(opening)
         line = real_line(opened)
-        return _run(opened, prompt, line, form) if line.is_ready else _without_key(opened, prompt, form)
+        if not line.is_ready:
+            return _without_key(opened, prompt, values)
+        if values.get("fork_session"):
+            opened = open_session(_forked(opening, opened))
+        return _run(opened, prompt, line, values)
     script = read_script(values["offline"])
-    opened = _opened_on_copy(opening)
-    return _run(opened, prompt, scripted_line(script, opened), form)
+    opened = _opened_on_copy(opening, fork=bool(values.get("fork_session")))
+    return _run(opened, prompt, scripted_line(script, opened), values)
 
 
-def _opened_on_copy(opening: Opening) -> Opened:
+def _check_flags(values: Mapping[str, Any]) -> None:
+    """Refuse flags that mean nothing together, before anything is read."""
+    from compositor.errors import UsageError
+
+    output, talks = values["output_format"], values["input_format"] == "stream-json"
+    if talks and output != "stream-json":
+        raise UsageError("'--input-format stream-json' needs '--output-format stream-json'")
+    if talks and values.get("prompt") not in {None, "-"}:
+        raise UsageError(
+            "with '--input-format stream-json' prompts come on standard input alone", hint="Leave PROMPT out"
+        )
+    if values.get("include_partial_messages") and output != "stream-json":
+        raise UsageError("'--include-partial-messages' needs '--output-format stream-json'")
+    if values.get("replay_user_messages") and not talks:
+        raise UsageError("'--replay-user-messages' needs '--input-format stream-json'")
+    asked = values.get("permission_prompt_tool")
+    if asked is not None and (asked != "stdio" or not talks):
+        raise UsageError(
+            f"{asked!r} cannot be asked for permission",
+            hint="Use '--permission-prompt-tool stdio' with '--input-format stream-json', or a PermissionRequest hook",
+        )
+    goes_on = values.get("resume") or values.get("continue_session")
+    if values.get("fork_session") and not goes_on:
+        raise UsageError("'--fork-session' needs '--resume' or '--continue'")
+    if values.get("session_id") and goes_on and not values.get("fork_session"):
+        raise UsageError(
+            "a session that goes on keeps its id", hint="Give '--session-id' with '--fork-session', or alone"
+        )
+
+
+def _asked(values: Mapping[str, Any]) -> tuple[str, Opening]:
+    """The prompt, empty where prompts come in later, and the opening."""
+    from compositor.cli.inputs import opening_from, read_prompt
+    from compositor.errors import UsageError
+
+    if values["input_format"] == "stream-json":
+        return "", opening_from(values, interactive=values.get("permission_prompt_tool") is not None)
+    prompt = read_prompt(values.get("prompt"), from_pipe=True)
+    if prompt is None or not prompt.strip():
+        raise UsageError("there is no prompt", hint="Give it as an argument or on standard input")
+    asks = values.get("prompt") is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    return prompt, opening_from(values, interactive=asks)
+
+
+def _forked(opening: Opening, opened: Opened) -> Opening:
+    """The opening of a copy of the session that `opened` goes on with."""
+    from compositor.cli.session_change import fork_stored
+
+    copy = fork_stored(opened.header.session_id, cwd=opened.around.cwd, wanted=opening.session_id)
+    return msgspec.structs.replace(opening, resume=copy, continues=False)
+
+
+def _opened_on_copy(opening: Opening, *, fork: bool) -> Opened:
     """A session on a copy of the project. Only a session that a script began on this copy can go on with a script."""
     from compositor.adapters.project_copy import copy_project, is_copy
     from compositor.errors import UsageError
@@ -59,7 +112,9 @@ def _opened_on_copy(opening: Opening) -> Opened:
             hint="With --offline, go on only with --project naming the copy that a scripted run worked on",
         )
     # What is wrong with flags or settings is said before anything is copied.
-    open_session(opening)
+    opened = open_session(opening)
+    if fork:
+        opening = _forked(opening, opened)
     copy = copy_project(opening.project)
     click.echo(
         f"A script plays the model; no model is called. It works on a copy of the project: {copy.path}", err=True
@@ -74,11 +129,10 @@ def _opened_on_copy(opening: Opening) -> Opened:
     return opened
 
 
-def _without_key(opened: Opened, prompt: str, form: str) -> int:
+def _without_key(opened: Opened, prompt: str, values: Mapping[str, Any]) -> int:
     """No key: say what would be sent, and that nothing was (exit 3)."""
     from compositor.cli.inputs import with_prompt
     from compositor.cli.report import diagnostic_lines, marker_lines, region_lines
-    from compositor.cli.streaming import print_setup_failure
     from compositor.errors import ExitCode
     from compositor.loop.session import compile_next
 
@@ -90,63 +144,110 @@ def _without_key(opened: Opened, prompt: str, form: str) -> int:
     sentence = "Nothing was sent: there is no key."
     hint = "Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, or look closer with `compositor explain`."
     click.echo(f"\n{sentence} {hint}", err=True)
-    if form != "text":
-        print_setup_failure(opened, form, sentence)
+    report = _report(opened, values)
+    if report is not None:
+        # It begins and ends like every other run.
+        report.begin()
+        report.fail(sentence, "turn_setup_failed")
     return ExitCode.NOTHING_SENT
 
 
-def _run(opened: Opened, prompt: str, line: Line, form: str) -> int:
+def _report(opened: Opened, values: Mapping[str, Any]) -> RunReport | None:
+    """What speaks to a program; `None` where a person reads."""
+    form = str(values["output_format"])
+    if form == "text":
+        return None
+    from compositor.cli.streaming import make_report
+
+    return make_report(opened, form, partial=bool(values.get("include_partial_messages")))
+
+
+def _run(opened: Opened, prompt: str, line: Line, values: Mapping[str, Any]) -> int:
     from compositor.cli.report import diagnostic_lines
-    from compositor.cli.running import keep_requests, run_turn
-    from compositor.cli.streaming import JsonLines, print_failure, print_result
-    from compositor.cli.watching import TextWatcher
+    from compositor.cli.running import keep_requests
     from compositor.errors import CompositorError
 
     for note in diagnostic_lines((*opened.diagnostics, *line.endpoint.diagnostics)):
         click.echo(note, err=True)
-    watch: Watcher = TextWatcher() if form == "text" else _silent
-    if form == "stream-json":
-        lines = JsonLines(opened)
-        lines.begin()
-        watch = lines
+    report = _report(opened, values)
     try:
-        ran = run_turn(opened, prompt, line, watch)
+        if report is None:
+            return _run_as_text(opened, prompt, line)
+        if values["input_format"] == "stream-json":
+            from compositor.cli.conversing import Conversing
+
+            asks, echoes = values.get("permission_prompt_tool") is not None, bool(values.get("replay_user_messages"))
+            ran: Ran[Any] = Conversing(opened, report, asks=asks, echoes=echoes).run(line)
+        else:
+            ran = _run_for_program(opened, prompt, line, report)
     except CompositorError as problem:
-        if form != "text":
-            print_failure(opened, str(problem))
+        if report is not None:
+            report.fail(str(problem))
         raise
-    folder = keep_requests(line, opened.home, opened.header.session_id)
-    if form == "text":
-        _print_end(opened, ran.result, folder)
-    else:
-        print_result(opened, ran)
-    return exit_code(ran)
+    keep_requests(line, opened.home, opened.header.session_id)
+    return exit_code(ran, fits=report.is_success)
 
 
-def _silent(_event: object) -> None:
-    """Watches and says nothing: the one JSON object comes at the end."""
+def _run_for_program(opened: Opened, prompt: str, line: Line, report: RunReport) -> Ran[TurnResult]:
+    from compositor.cli.running import run_agent
+    from compositor.cli.streaming import surroundings_of
+
+    async def act(running: Running) -> TurnResult:
+        report.begin(await surroundings_of(opened, running))
+        result = await running.agent.submit(prompt)
+        report.end(result)
+        return result
+
+    return run_agent(opened, line, report, act)
 
 
-def _print_end(opened: Opened, result: TurnResult, folder: str | None) -> None:
-    from compositor.cli.watching import end_line
+def _run_as_text(opened: Opened, prompt: str, line: Line) -> int:
+    from compositor.cli.running import keep_requests, run_turn
+    from compositor.cli.streaming import silent
+    from compositor.cli.watching import TextWatcher, end_line
 
+    schema = opened.flags.json_schema
+    # An answer of a certain form is for a program, which wants nothing of what came before it.
+    ran = run_turn(opened, prompt, line, TextWatcher() if schema is None else silent)
+    result, fits = ran.result, True
     if result.detail:
         click.echo(result.detail, err=True)
+    if schema is not None:
+        fits = _print_formed(schema, result)
     click.echo(f"\n{end_line(result, opened.contract)}\nsession {opened.header.session_id}", err=True)
+    folder = keep_requests(line, opened.home, opened.header.session_id)
     if folder is not None:
         click.echo(f"requests: {folder}", err=True)
+    return exit_code(ran, fits=fits)
 
 
-def exit_code(ran: Ran[TurnResult]) -> int:
-    """0 for a finished turn, 130 and 143 for an interrupted one, 4 for a provider failure, 1 for every other end."""
+def _print_formed(schema: str, result: TurnResult) -> bool:
+    """Print the value that the turn ended with; whether there is one."""
+    from compositor.context.wire.canonical import encode_json
+    from compositor.loop.answer_form import parse_form, read_answer
+
+    formed = read_answer(parse_form(schema), result.text)
+    if formed.problem:
+        click.echo(f"The answer has not the form that was asked for: {formed.problem}", err=True)
+        return False
+    click.echo(encode_json(formed.value))
+    return True
+
+
+def exit_code(ran: Ran[Any], *, fits: bool = True) -> int:
+    """0 for a finished turn whose answer `fits`, or for none, 130 and 143 for a signal, 4 for a provider failure, 1 for every other end."""
     from compositor.errors import ExitCode
     from compositor.loop.effects import EndReason
 
+    if ran.stopped_by is not None:
+        return ExitCode.TERMINATED if ran.stopped_by == signal.SIGTERM else ExitCode.INTERRUPTED
+    if ran.result is None:
+        return ExitCode.OK
     match ran.result.reason:
         case EndReason.COMPLETED:
-            return ExitCode.OK
+            return ExitCode.OK if fits else ExitCode.FAILED
         case EndReason.ABORTED_STREAMING | EndReason.ABORTED_TOOLS:
-            return ExitCode.TERMINATED if ran.stopped_by == signal.SIGTERM else ExitCode.INTERRUPTED
+            return ExitCode.INTERRUPTED
         case EndReason.API_ERROR:
             return ExitCode.PROVIDER
         case _:

@@ -10,8 +10,9 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import anyio
@@ -22,8 +23,10 @@ from msgspec import Struct
 from compositor.adapters.home import private_folder, write_private
 from compositor.adapters.providers.anthropic import AnthropicTransport
 from compositor.adapters.providers.credentials import MESSAGES_PATH, Endpoint, is_loopback, resolve_endpoint
+from compositor.adapters.services import Services
 from compositor.errors import ConfigError
 from compositor.opened import Opened
+from compositor.ports import Asker, Interviewer
 from compositor.runtime.agent import Agent
 from compositor.runtime.events import AgentEvent, TurnResult, Watcher
 from compositor.wiring import build_agent, session_services
@@ -151,32 +154,64 @@ class Ran(Struct, Generic[T], frozen=True, kw_only=True):
     stopped_by: signal.Signals | None = None
 
 
-Act: TypeAlias = Callable[[Agent], Awaitable[T]]
+class Stops:
+    """The signals that asked a run to end, and who wants to hear of the first."""
+
+    def __init__(self) -> None:
+        self.signals: list[signal.Signals] = []
+        self.heard: list[Callable[[], None]] = []
+
+    def take(self, number: signal.Signals) -> None:
+        self.signals.append(number)
+        for hear in self.heard:
+            hear()
+
+
+class Running(Struct, frozen=True, kw_only=True):
+    """An agent under way, with what runs beside it."""
+
+    agent: Agent
+    services: Services
+    stops: Stops
+
+
+class Person(Asker, Interviewer, Protocol):
+    """Somebody who can be asked for permission and answers questions."""
+
+
+Act: TypeAlias = Callable[[Running], Awaitable[T]]
 """What is done with an agent between its start and its end."""
 
 
 def run_turn(opened: Opened, prompt: str, line: Line, watch: Watcher) -> Ran[TurnResult]:
     """Run one turn to its end; an interrupt leaves a history that can go on."""
-    return run_agent(opened, line, watch, lambda agent: agent.submit(prompt))
+    return run_agent(opened, line, watch, lambda running: running.agent.submit(prompt))
 
 
 def run_agent(opened: Opened, line: Line, watch: Watcher, act: Act[T]) -> Ran[T]:
-    """Start an agent, do something with it and end it.
+    """Start an agent, do something with it and end it; whoever sits at the terminal is asked.
 
     When nobody reads what `watch` prints, it is stopped like at an interrupt, and the `OSError` is raised behind it.
     """
-    begun = time.monotonic()
+    return drive(partial(act_with_agent, opened, line, watch, act))
+
+
+def drive(work: Callable[[], Awaitable[Ran[T]]]) -> Ran[T]:
+    """Run asynchronous work to its end and raise what it raises, itself and not wrapped."""
     try:
-        result, stopped_by = anyio.run(_acted, opened, line, watch, act)
+        return anyio.run(work)
     except BaseExceptionGroup as group:
         # Task groups wrap what ends them; whoever called us wants the error itself.
         raise _innermost(group) from group
-    return Ran(result=result, seconds=time.monotonic() - begun, stopped_by=stopped_by)
 
 
-async def _acted(opened: Opened, line: Line, watch: Watcher, act: Act[T]) -> tuple[T, signal.Signals | None]:
+async def act_with_agent(
+    opened: Opened, line: Line, watch: Watcher, act: Act[T], person: Person | None = None
+) -> Ran[T]:
+    """The same inside a running event loop. `person` is asked in place of the one at the terminal."""
+    begun = time.monotonic()
     lost: list[OSError] = []
-    stops: list[signal.Signals] = []
+    stops = Stops()
 
     def shown(event: AgentEvent) -> None:
         if lost:
@@ -187,35 +222,37 @@ async def _acted(opened: Opened, line: Line, watch: Watcher, act: Act[T]) -> tup
             lost.append(problem)
             agent.stop()
 
-    person = TerminalAsker() if opened.policy.interactive else None
+    if person is None and opened.policy.interactive:
+        person = TerminalAsker()
     asker = person or NobodyToAsk()
     async with line.transport() as transport, session_services(opened, person) as services:
         agent, store = build_agent(
             opened, transport=transport, watch=shown, asker=asker, services=services, interviewer=person
         )
         with store:
-            async with _stopped_by_signals(agent, stops):
+            stops.heard.append(agent.stop)
+            async with _stopped_by_signals(stops):
                 try:
-                    result = await act(agent)
+                    result = await act(Running(agent=agent, services=services, stops=stops))
                 finally:
                     await agent.end()
     if lost:
         raise lost[0]
-    return result, stops[0] if stops else None
+    stopped_by = stops.signals[0] if stops.signals else None
+    return Ran(result=result, seconds=time.monotonic() - begun, stopped_by=stopped_by)
 
 
 @asynccontextmanager
-async def _stopped_by_signals(agent: Agent, stops: list[signal.Signals]) -> AsyncIterator[None]:
+async def _stopped_by_signals(stops: Stops) -> AsyncIterator[None]:
     """SIGINT and SIGTERM stop the turn and are noted in `stops`; a second one ends the process as if nobody listened."""
 
     async def listen() -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async for number in signals:
-                if stops:
+                if stops.signals:
                     signal.signal(number, signal.SIG_DFL)
                     signal.raise_signal(number)
-                stops.append(number)
-                agent.stop()
+                stops.take(number)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(listen)

@@ -26,19 +26,25 @@ from compositor.errors import UsageError
 @click.option("--project", type=click.Path(exists=True, file_okay=False), default=None, help="The project directory.")
 def fork(session: str, at: str | None, project: str | None) -> None:
     """Begin a new session as a copy of SESSION, which is not changed; prints the new id."""
-    home, cwd = find_home(os.environ), project_folder(project)
+    copy = fork_stored(session, cwd=project_folder(project), at=at)
+    click.echo(copy)
+    click.echo(f"Go on with it: compositor run --resume {copy[:8]}", err=True)
+
+
+def fork_stored(session: str, *, cwd: str, at: str | None = None, wanted: str | None = None) -> str:
+    """Copy a stored session; the id of the copy, which is `wanted` where one is."""
+    home = find_home(os.environ)
     source = find_session(home, session, cwd=cwd)
     origin = read_outline(source).header
     header = SessionHeader(
-        session_id=UuidSource().new(),
+        session_id=wanted or UuidSource().new(),
         time=clock_from(dict(os.environ)).now(),
         cwd=origin.cwd if origin is not None else cwd,
         program=f"compositor/{__version__}",
         forked_from=source.stem,
     )
     fork_session(home, source, header, at=at)
-    click.echo(header.session_id)
-    click.echo(f"Go on with it: compositor run --resume {header.session_id[:8]}", err=True)
+    return header.session_id
 
 
 @click.command(name="rewind")

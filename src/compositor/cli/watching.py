@@ -144,10 +144,9 @@ def usage_text(usage: Usage) -> str:
 
 def money(result: TurnResult, contract: RunContract) -> float | None:
     """US dollars, or `None` where no price is known."""
-    from compositor.config.price import cost, priced
+    from compositor.config.price import total_cost
 
-    price = priced(contract.model, contract.settings.compositor.prices)
-    return None if price is None else sum(cost(usage, price) for usage in result.usages)
+    return total_cost(result.usages, contract.model, contract.settings.compositor.prices)
 
 
 def end_line(result: TurnResult, contract: RunContract) -> str:

@@ -28,7 +28,7 @@ class Flags(Struct, frozen=True, kw_only=True):
 
     `tools`: `None` for all built-in tools, otherwise exactly these. `settings`: a path or an inline JSON object.
     `setting_sources`: the levels whose files are read, `None` for all; managed settings are always read. `add_dirs` as
-    given. Limits in turns and tokens. `user_id` is the opaque id of `metadata` (L22).
+    given. Limits in turns, US dollars (`max_budget`, of the whole run) and tokens. `json_schema` is the form of the last answer. `user_id` is the opaque id of `metadata` (L22).
     `mcp_config`: files or inline JSON objects with MCP servers; with `strict_mcp_config` the only ones.
     """
 
@@ -46,6 +46,8 @@ class Flags(Struct, frozen=True, kw_only=True):
     append_system_prompt: tuple[PromptText, ...] = ()
     exclude_dynamic_sections: bool = False
     max_turns: int | None = None
+    max_budget: float | None = None
+    json_schema: str | None = None
     max_output_tokens: int | None = None
     fast: bool | None = None
     platform: str | None = None

@@ -57,6 +57,16 @@ def denied_tools(rules: Iterable[RuleText]) -> tuple[tuple[str, str], ...]:
     return tuple((name, _origin(rule)) for rule, name in whole if name and "(" not in name)
 
 
+def is_mode_off(mode: PermissionMode, settings: Settings) -> bool:
+    """Whether settings refuse the mode."""
+    switches = settings.permissions
+    off = {
+        PermissionMode.BYPASS: switches.disable_bypass_permissions_mode,
+        PermissionMode.AUTO: switches.disable_auto_mode or settings.disable_auto_mode,
+    }
+    return off.get(mode) is not None
+
+
 # Modes that loosen the gate. From a repository's own files the first never count, the second only with trust.
 _NEVER_SHARED = frozenset({PermissionMode.AUTO, PermissionMode.BYPASS})
 _WITH_TRUST = frozenset({PermissionMode.ACCEPT_EDITS})
@@ -93,12 +103,7 @@ def _objection(rule: RuleText, settings: Settings, trust: Trust) -> str | None:
 
 def _mode(flags: Flags, settings: Settings, trust: Trust, notes: list[Diagnostic]) -> tuple[PermissionMode, str]:
     mode, source = _chosen_mode(flags, settings, trust, notes)
-    switches = settings.permissions
-    off = {
-        PermissionMode.BYPASS: switches.disable_bypass_permissions_mode,
-        PermissionMode.AUTO: switches.disable_auto_mode or settings.disable_auto_mode,
-    }
-    if off.get(mode) is None:
+    if not is_mode_off(mode, settings):
         return mode, source
     notes.append(_note("policy.mode-disabled", f"The permission mode {mode.value!r} is disabled by settings", source))
     return PermissionMode.DEFAULT, "settings that disable the chosen mode"

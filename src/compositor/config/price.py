@@ -7,7 +7,7 @@ and date. Never guesses a price: a model without one costs `None`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -96,6 +96,12 @@ def _no_price(model: str, reason: str) -> ConfigError:
         key=f"compositor.prices.{model}",
         hint='Give dollars for a million tokens, as in {"input": 3, "output": 15}',
     )
+
+
+def total_cost(usages: Iterable[Usage], model: str, said: Said) -> float | None:
+    """US dollars of several responses of a model, `None` where no price is known."""
+    price = priced(model, said)
+    return None if price is None else sum(cost(usage, price) for usage in usages)
 
 
 def cost(usage: Usage, price: Price) -> float:

@@ -1,4 +1,4 @@
-"""Budgets: what was spent in a turn, a session and a day, against what may be.
+"""Budgets: what was spent in a turn, a run, a session and a day, against what may be.
 
 Decides when a limit is reached. A limit stands before a request: the answer under way is never cut, so the last one may go past it. A limit in
 dollars cannot be kept where no price is known, and that counts as reached.
@@ -19,6 +19,7 @@ from compositor.types.usage import Usage
 
 class Span(enum.StrEnum):
     TURN = "turn"
+    RUN = "run"
     SESSION = "session"
     DAY = "day"
 
@@ -51,9 +52,10 @@ def add_spent(one: Spent, two: Spent) -> Spent:
     )
 
 
-def limits_of(settings: BudgetSettings) -> dict[Span, SpanBudget]:
-    """The spans that have a limit at all."""
-    given = {Span.TURN: settings.turn, Span.SESSION: settings.session, Span.DAY: settings.day}
+def limits_of(settings: BudgetSettings, run_dollars: float | None = None) -> dict[Span, SpanBudget]:
+    """The spans that have a limit at all; `run_dollars` is what the caller lets this run cost."""
+    run = SpanBudget(dollars=run_dollars)
+    given = {Span.TURN: settings.turn, Span.RUN: run, Span.SESSION: settings.session, Span.DAY: settings.day}
     return {span: limit for span, limit in given.items() if limit != SpanBudget()}
 
 

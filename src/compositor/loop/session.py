@@ -17,7 +17,7 @@ from compositor.context.messages.lanes import lanes_of
 from compositor.context.prefix import Prefix, empty_prefix, extend
 from compositor.context.wire.assemble import AssembledMessage
 from compositor.types.attachments import Attachment
-from compositor.types.blocks import ContentBlock, TextBlock, ToolResultBlock
+from compositor.types.blocks import ContentBlock, DocumentBlock, ImageBlock, TextBlock, ToolResultBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, Origin, TranscriptEntry, UserEntry
 from compositor.types.journal import SendRecord, SentEntry
 from compositor.types.json import raw_json
@@ -94,9 +94,17 @@ def begin_anew(
     )
 
 
-def prompt_entry(text: str, *, stamp: Stamp, parent: str | None, origin: Origin = Origin.HUMAN) -> UserEntry:
-    """What a person typed, as an entry."""
-    return UserEntry(uuid=stamp.uuid, parent=parent, time=stamp.time, content=(TextBlock(text),), origin=origin)
+def prompt_entry(
+    text: str,
+    *,
+    stamp: Stamp,
+    parent: str | None,
+    origin: Origin = Origin.HUMAN,
+    media: tuple[ImageBlock | DocumentBlock, ...] = (),
+) -> UserEntry:
+    """What a person typed, as an entry, and what was put into it; one of the two may be empty."""
+    content = (*((TextBlock(text),) if text or not media else ()), *media)
+    return UserEntry(uuid=stamp.uuid, parent=parent, time=stamp.time, content=content, origin=origin)
 
 
 def answer_entry(

@@ -42,6 +42,7 @@ from compositor.loop.session import (
     renew_head,
     results_entry,
 )
+from compositor.ports import Modes
 from compositor.runtime.collect import reached_paths
 from compositor.runtime.compacting import Cleaned, Compacting
 from compositor.runtime.compaction import Compaction, Wish, by_hand
@@ -51,7 +52,7 @@ from compositor.runtime.parts import Parts
 from compositor.runtime.summaries import is_too_long
 from compositor.runtime.tail import Tail
 from compositor.types.attachments import QueuedInput
-from compositor.types.blocks import TextBlock
+from compositor.types.blocks import DocumentBlock, ImageBlock, TextBlock
 from compositor.types.entries import AttachmentEntry, TranscriptEntry
 from compositor.types.journal import SendOutcome
 from compositor.types.origin import Origin
@@ -70,12 +71,16 @@ class Agent:
         self._stop: Callable[[], None] | None = None
         self._stopped = False
         self._message: AssembledMessage | None = None
-        self._tail = Tail(parts.collector, parts.hooks, parts.watch, self._stamp)
+        self._tail = Tail(parts.collector, parts.hooks, parts.watch, self._stamp, parts.form)
         self._denied: list[ToolCall] = []
 
     @property
     def conversation(self) -> Conversation:
         return self._conversation
+
+    @property
+    def modes(self) -> Modes | None:
+        return self._parts.modes
 
     def stop(self) -> None:
         """Interrupt the turn. The history stays legal: open calls get a result that says so."""
@@ -83,10 +88,10 @@ class Agent:
         if self._stop is not None:
             self._stop()
 
-    async def submit(self, prompt: str) -> TurnResult:
-        """Run one turn to its end. Raises what a request that cannot be compiled raises; provider failures end the turn."""
+    async def submit(self, prompt: str, media: tuple[ImageBlock | DocumentBlock, ...] = ()) -> TurnResult:
+        """Run one turn to its end; `media` was put into the prompt. Raises what a request that cannot be compiled raises; provider failures end the turn."""
         self._begin()
-        entry = prompt_entry(prompt, stamp=self._stamp(), parent=self._conversation.leaf)
+        entry = prompt_entry(prompt, stamp=self._stamp(), parent=self._conversation.leaf, media=media)
         refusal = await self._tail.hear(prompt, self._conversation)
         if refusal is not None:
             return self._result(EndTurn(EndReason.HOOK_STOPPED, refusal))

@@ -18,7 +18,7 @@ _MORE, _STOP = "Go on", "Stop"
 
 
 class BudgetGate:
-    """One session's. `before` is what the session had spent when it was opened."""
+    """One session's. `before` is what the session had spent when it was opened, `run_dollars` what the caller lets this run cost."""
 
     def __init__(
         self,
@@ -28,13 +28,15 @@ class BudgetGate:
         day: Spending,
         before: Spent,
         interviewer: Interviewer | None,
+        run_dollars: float | None = None,
     ) -> None:
-        self._limits = limits_of(settings)
+        self._limits = limits_of(settings, run_dollars)
         self._asks = settings.action == "ask"
         self._price_of = price_of
         self._day = day
         self._interviewer = interviewer
         self._turn = Spent()
+        self._run = Spent()
         self._session = before
         self._allowed: dict[tuple[Span, str], int] = {}
 
@@ -44,7 +46,8 @@ class BudgetGate:
     def add(self, model: str, usage: Usage) -> None:
         """Count an answer."""
         spent = spent_by(usage, self._price_of(model))
-        self._turn, self._session = add_spent(self._turn, spent), add_spent(self._session, spent)
+        self._turn, self._run = add_spent(self._turn, spent), add_spent(self._run, spent)
+        self._session = add_spent(self._session, spent)
         if Span.DAY in self._limits:
             self._day.add(spent)
 
@@ -53,12 +56,14 @@ class BudgetGate:
         if not self._limits:
             return None
         day = self._day.today() if Span.DAY in self._limits else Spent()
-        spent = {Span.TURN: self._turn, Span.SESSION: self._session, Span.DAY: day}
+        spent = {Span.TURN: self._turn, Span.RUN: self._run, Span.SESSION: self._session, Span.DAY: day}
         while True:
             has_price = self._price_of(model) is not None
             excess = find_excess(self._limits, spent, has_price=has_price, allowed=self._allowed)
             if excess is None:
                 return None
+            if excess.span is Span.RUN:
+                return f"{excess.text}; --max-budget-usd stops there"
             if not self._asks:
                 return f"{excess.text}; the setting compositor.budget stops there"
             if self._interviewer is None:
@@ -72,7 +77,12 @@ class BudgetGate:
 
 
 def make_budget(
-    own: OwnSettings, day: Spending, before: Callable[[], Spent], interviewer: Interviewer | None
+    own: OwnSettings,
+    day: Spending,
+    before: Callable[[], Spent],
+    interviewer: Interviewer | None,
+    *,
+    run_dollars: float | None = None,
 ) -> BudgetGate:
     """The gate of the settings; `before` is asked only where a session has a limit."""
     limited = Span.SESSION in limits_of(own.budget)
@@ -82,4 +92,5 @@ def make_budget(
         day=day,
         before=before() if limited else Spent(),
         interviewer=interviewer,
+        run_dollars=run_dollars,
     )

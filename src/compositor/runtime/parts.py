@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from compositor.ports import Clock, Collector, HeadPlanner, Ids, SessionStore
+from compositor.loop.answer_form import AnswerForm
+from compositor.ports import Clock, Collector, HeadPlanner, Ids, Modes, SessionStore
 from compositor.runtime.compacting import Compacting
 from compositor.runtime.driver import Workshop
 from compositor.runtime.events import Watcher
@@ -37,3 +38,5 @@ class Parts(Struct, frozen=True, kw_only=True):
     closing: tuple[Callable[[], None], ...] = ()
     max_requests: int | None = None
     output_limit: int = 0
+    form: AnswerForm | None = None
+    modes: Modes | None = None

@@ -7,26 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from compositor.loop.answer_form import TRIES, AnswerForm, correction, read_answer
 from compositor.loop.session import Conversation, Stamp, note_entries
 from compositor.ports import Collector, Moment
 from compositor.runtime.collect import collect_notes
 from compositor.runtime.events import NotesCollected, Watcher
 from compositor.runtime.hooks import Hooks
-from compositor.types.attachments import Attachment, QueuedInput
+from compositor.types.attachments import Attachment, QueuedInput, TextAttachment
 from compositor.types.entries import AttachmentEntry
+
+FORM_KIND = "answer_form"
+"""The kind of the notes that ask for the form of an answer."""
 
 
 class Tail:
-    """One session's. `prompt` is what the turn was begun with."""
+    """One session's. `prompt` is what the turn was begun with, `form` what its last answer has to be."""
 
     def __init__(
-        self, collector: Collector | None, hooks: Hooks | None, watch: Watcher, stamp: Callable[[], Stamp]
+        self,
+        collector: Collector | None,
+        hooks: Hooks | None,
+        watch: Watcher,
+        stamp: Callable[[], Stamp],
+        form: AnswerForm | None = None,
     ) -> None:
         self._collector = collector
         self._hooks = hooks
         self._watch = watch
         self._stamp = stamp
         self._received: list[QueuedInput] = []
+        self._form = form
+        self._form_notes: list[TextAttachment] = []
+        self._corrections = 0
         self._begun = False
         self.prompt = ""
 
@@ -49,13 +61,15 @@ class Tail:
     def said(self, parent: str) -> tuple[AttachmentEntry, ...]:
         """What others and hooks said since the last request."""
         hooks = self._hooks
-        notes: tuple[Attachment, ...] = (*self._received, *(() if hooks is None else hooks.take_notes()))
-        self._received = []
+        said = () if hooks is None else hooks.take_notes()
+        notes: tuple[Attachment, ...] = (*self._received, *said, *self._form_notes)
+        self._received, self._form_notes = [], []
         return note_entries(notes, stamp=self._stamp, parent=parent)
 
     async def hear(self, prompt: str, conversation: Conversation) -> str | None:
         """Why the prompt may not go to the model (R375). The first prompt of a session is heard by its start hooks too."""
-        self.prompt, hooks = prompt, self._hooks
+        self.prompt, hooks, self._corrections = prompt, self._hooks, 0
+        self._form_notes = [] if self._form is None else [TextAttachment(kind=FORM_KIND, text=self._form.instruction)]
         if hooks is None:
             return None
         if not self._begun:
@@ -65,8 +79,15 @@ class Tail:
         return await hooks.on_prompt(prompt) or hooks.take_stop()
 
     async def kept_going(self, conversation: Conversation, text: str) -> tuple[AttachmentEntry, ...]:
-        """What a Stop hook tells the model so that it goes on; nothing when the turn may end."""
+        """What the model is told so that it goes on, by a Stop hook or because its answer has not the form asked for; nothing when the turn may end."""
         hooks, leaf = self._hooks, conversation.leaf
-        if hooks is None or leaf is None or await hooks.on_stop(text) is None:
+        if leaf is None:
             return ()
+        if hooks is not None and await hooks.on_stop(text) is not None:
+            return self.said(leaf)
+        problem = "" if self._form is None else read_answer(self._form, text).problem
+        if not problem or self._corrections >= TRIES:
+            return ()
+        self._corrections += 1
+        self._form_notes.append(TextAttachment(kind=FORM_KIND, text=correction(problem)))
         return self.said(leaf)

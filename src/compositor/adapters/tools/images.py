@@ -5,9 +5,13 @@ Decides formats and sizes: at most 2,000 pixels a side (L141) and less than 5 MB
 
 from __future__ import annotations
 
+import base64
+import binascii
 import io
 import warnings
 from typing import TYPE_CHECKING, Final
+
+from compositor.types.blocks import ImageBlock
 
 from .media import Media, image_block
 from .results import Problem
@@ -57,6 +61,18 @@ def read_image(data: bytes) -> Media | Problem:
             return Problem("the image has too many pixels to be decoded")
         except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
             return Problem(f"the image is damaged: {error}")
+
+
+def image_from_base64(data: str) -> ImageBlock:
+    """A picture that came with a prompt, made smaller where it has to be. Raises `ValueError` for what is none."""
+    try:
+        found = read_image(base64.b64decode(data, validate=True))
+    except binascii.Error as problem:
+        raise ValueError(f"the image is no base64: {problem}") from None
+    block = None if isinstance(found, Problem) else found.content[0]
+    if not isinstance(block, ImageBlock):
+        raise ValueError(found.message if isinstance(found, Problem) else "it is no image")  # noqa: TRY004
+    return block
 
 
 def _encoded(image: Image) -> tuple[str, bytes, tuple[int, int]]:

@@ -30,6 +30,13 @@ class ModeSwitch:
         self.mode = mode
         self._before: PermissionMode = PermissionMode.DEFAULT if mode is PermissionMode.PLAN else mode
 
+    def change(self, mode: PermissionMode) -> None:
+        """Take another mode because a person wants it."""
+        if mode is not PermissionMode.PLAN:
+            self.mode = self._before = mode
+        elif self.mode is not PermissionMode.PLAN:
+            self.enter_plan()
+
     def enter_plan(self) -> None:
         self._before, self.mode = self.mode, PermissionMode.PLAN
 

@@ -1,0 +1,178 @@
+"""`compositor run --input-format stream-json`: prompts come in while the run goes on, and the program that started it is in control.
+
+Decides what each control request does. Prompts are worked on one after the other, in the order in which they came; each ends with a result.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from compositor.cli.running import Line, Ran, Running, act_with_agent, drive
+from compositor.cli.streaming import named_surroundings, print_message, stdin_descriptor, surroundings_of
+from compositor.config.flags import parse_mode
+from compositor.config.policy_inputs import is_mode_off
+from compositor.errors import CompositorError, UsageError
+from compositor.opened import Opened
+from compositor.protocol.dialog import Dialog, DialogPerson
+from compositor.protocol.incoming import MAX_LINE, ControlAnswer, ControlCancel, ControlRequest, Prompt, parse_line
+from compositor.protocol.report import RunReport
+from compositor.runtime.events import TurnResult
+
+_PIECE = 1 << 16
+
+
+class Conversing:
+    """One such run. `asks`: permission is asked for through the program; `echoes`: prompts are printed as they are taken up."""
+
+    def __init__(self, opened: Opened, report: RunReport, *, asks: bool, echoes: bool) -> None:
+        self._opened = opened
+        self._report = report
+        self._asks = asks
+        self._echoes = echoes
+        self._dialog = Dialog(print_message)
+        self._running: Running | None = None
+        self._first = anyio.Event()
+        self._put: MemoryObjectSendStream[Prompt | CompositorError]
+        self._take: MemoryObjectReceiveStream[Prompt | CompositorError]
+
+    def run(self, line: Line) -> Ran[TurnResult | None]:
+        """Talk until the input ends; gives the last turn's result, `None` where there was no prompt. Raises what a turn raises."""
+        return drive(partial(self._run, line))
+
+    async def _run(self, line: Line) -> Ran[TurnResult | None]:
+        self._put, self._take = anyio.create_memory_object_stream[Prompt | CompositorError](float("inf"))
+        person = DialogPerson(self._dialog) if self._asks else None
+        async with self._put, self._take, anyio.create_task_group() as tasks:
+            tasks.start_soon(self._read)
+            # The program introduces itself before its first prompt; nothing is started for one that says nothing.
+            await self._first.wait()
+            if not self._take.statistics().current_buffer_used:
+                return Ran(result=None, seconds=0.0)
+            ran = await act_with_agent(self._opened, line, self._report, self._talk, person)
+            tasks.cancel_scope.cancel()
+        return ran
+
+    async def _talk(self, running: Running) -> TurnResult | None:
+        self._running = running
+        # A signal while nothing is under way ends the waiting.
+        running.stops.heard.append(self._put.close)
+        last: TurnResult | None = None
+        async for prompt in self._take:
+            if running.stops.signals:
+                break
+            if isinstance(prompt, CompositorError):
+                raise prompt
+            modes = running.agent.modes
+            mode = "" if modes is None else modes.mode.value
+            self._report.begin(await surroundings_of(self._opened, running), mode=mode, prompt_id=prompt.id)
+            if self._echoes:
+                self._report.say(
+                    {"type": "user", "message": prompt.message, "parent_tool_use_id": None, "isReplay": True}
+                )
+            last = await running.agent.submit(prompt.text, prompt.media)
+            self._report.end(last)
+        return last
+
+    async def _read(self) -> None:
+        """Take in lines until the input ends or one of them is no message."""
+        try:
+            async for number, line in _lines(stdin_descriptor()):
+                await self._hear(line, number)
+        except CompositorError as problem:
+            self._put_in(problem)
+        finally:
+            self._dialog.close()
+            self._first.set()
+            self._put.close()
+
+    async def _hear(self, line: bytes, number: int) -> None:
+        match parse_line(line, number):
+            case Prompt() as prompt:
+                self._put_in(prompt)
+            case ControlAnswer() as answer:
+                self._dialog.take(answer)
+            case ControlRequest() as request:
+                await self._control(request)
+            case ControlCancel() | None:
+                # What we answer, we answer at once: there is nothing to cancel.
+                pass
+
+    def _put_in(self, item: Prompt | CompositorError) -> None:
+        try:
+            self._put.send_nowait(item)
+        except anyio.ClosedResourceError:
+            return
+        self._first.set()
+
+    async def _control(self, request: ControlRequest) -> None:
+        answer = _ANSWERS.get(request.subtype)
+        if answer is None:
+            self._dialog.refuse(request.id, f"this program does not know the control request {request.subtype!r}")
+            return
+        try:
+            self._dialog.respond(request.id, await answer(self, request.fields))
+        except CompositorError as problem:
+            self._dialog.refuse(request.id, str(problem))
+
+    async def _initialize(self, _fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        found = named_surroundings(self._opened)
+        commands = [{"name": name, "description": "", "argumentHint": ""} for name in found.commands]
+        return {
+            "commands": commands,
+            "agents": [{"name": name} for name in found.agents],
+            "output_style": self._opened.contract.settings.output_style or "default",
+            "available_output_styles": ["default"],
+            "models": [{"value": self._opened.contract.model, "displayName": self._opened.contract.profile.name}],
+            "account": {},
+            "pid": os.getpid(),
+        }
+
+    async def _interrupt(self, _fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Ends the turn under way; the run goes on with the next prompt."""
+        if self._running is not None:
+            self._running.agent.stop()
+        return {}
+
+    async def _set_mode(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        mode = parse_mode(str(fields.get("mode")))
+        if is_mode_off(mode, self._opened.contract.settings):
+            raise UsageError(f"the permission mode {mode.value!r} is disabled by settings")
+        if self._running is None or self._running.agent.modes is None:
+            raise UsageError("no session runs yet", hint="Start with --permission-mode")
+        self._running.agent.modes.change(mode)
+        return {"mode": mode.value}
+
+
+_ANSWERS: Mapping[str, Callable[[Conversing, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]] = {
+    "initialize": Conversing._initialize,  # noqa: SLF001  (a table of its own methods)
+    "interrupt": Conversing._interrupt,  # noqa: SLF001
+    "set_permission_mode": Conversing._set_mode,  # noqa: SLF001
+}
+
+
+async def _lines(descriptor: int) -> AsyncIterator[tuple[int, bytes]]:
+    """The lines of a descriptor as they come, with their numbers."""
+    number, pending = 0, bytearray()
+    while True:
+        # A file cannot be waited for, and never lets anybody wait.
+        with suppress(PermissionError):
+            await anyio.wait_readable(descriptor)
+        piece = os.read(descriptor, _PIECE)
+        pending += piece
+        while (end := pending.find(b"\n")) >= 0:
+            number += 1
+            yield number, bytes(pending[:end])
+            del pending[: end + 1]
+        if not piece:
+            if pending.strip():
+                yield number + 1, bytes(pending)
+            return
+        if len(pending) > MAX_LINE:
+            raise UsageError(f"a line on standard input is longer than {MAX_LINE:,} bytes", where=f"line {number + 1}")
