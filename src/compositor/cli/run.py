@@ -146,8 +146,6 @@ def _without_key(opened: Opened, prompt: str, values: Mapping[str, Any]) -> int:
     click.echo(f"\n{sentence} {hint}", err=True)
     report = _report(opened, values)
     if report is not None:
-        # It begins and ends like every other run.
-        report.begin()
         report.fail(sentence, "turn_setup_failed")
     return ExitCode.NOTHING_SENT
 

@@ -62,10 +62,12 @@ class RunReport:
         self._form = None if schema is None else parse_form(schema)
         self.is_success = True
         self._turn = _Turn(begun=how.now())
+        self._is_begun = False
 
     def begin(self, found: Surroundings = Surroundings(), *, mode: str = "", prompt_id: str = "") -> None:  # noqa: B008  (a frozen value)
         """A turn begins; `prompt_id` is the uuid that the prompt came with."""
         self._turn = _Turn(begun=self._how.now(), prompt_ids=(prompt_id,) if prompt_id else ())
+        self._is_begun = True
         if self._how.lines:
             self.say(init_message(self._opened, found, mode or self._opened.contract.policy.mode.value))
 
@@ -119,7 +121,9 @@ class RunReport:
         self.say(fields)
 
     def fail(self, sentence: str, reason: str = "error") -> None:
-        """The result of a turn that an error ended: before the first request, or where no turn could handle it."""
+        """The result of a turn that an error ended, before it could begin or where no turn could handle it; it begins and ends like every other."""
+        if not self._is_begun:
+            self.begin()
         self._stop_clock()
         fields = {
             "type": "result",
