@@ -106,14 +106,12 @@ def test_a_reader_that_goes_away_stops_the_turn(home: Path, project: Path, call:
 def test_a_second_signal_ends_the_process_whatever_it_waits_for(home: Path, tmp_path: Path) -> None:
     program = """
 import anyio
-from compositor.cli.running import _stopped_by_signals
-
-class Deaf:
-    def stop(self):
-        print("stopping", flush=True)
+from compositor.cli.running import Stops, _stopped_by_signals
 
 async def work():
-    async with _stopped_by_signals(Deaf(), []):
+    stops = Stops()
+    stops.heard.append(lambda: print("stopping", flush=True))
+    async with _stopped_by_signals(stops):
         print("ready", flush=True)
         await anyio.sleep(60)
 
