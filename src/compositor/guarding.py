@@ -5,7 +5,7 @@ Decides which implementation stands behind each part. Decides nothing about perm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +17,7 @@ from compositor.adapters.tools.ask_user import QuestionsAreTheirOwnPermission
 from compositor.adapters.tools.batch_limit import limit_batch
 from compositor.adapters.tools.session_tools import SessionTools
 from compositor.config.settings import Settings
+from compositor.context.freshness.file_table import FileTable
 from compositor.context.prompt.sections.scratchpad import SCRATCHPAD_VARIABLE
 from compositor.policy.audit import Gate, audit_record, enforcement_changes
 from compositor.policy.condition import condition_applies
@@ -28,7 +29,7 @@ from compositor.runtime.gatekeeper import Gatekeeper
 from compositor.runtime.hooks import HookFacts, Hooks
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.instructions import LossMode
-from compositor.types.tools import ToolCall
+from compositor.types.tools import ToolCall, ToolOutcome
 from compositor.types.verdicts import Allow, Deny
 
 
@@ -107,12 +108,13 @@ def build_guard(given: Guarding) -> Guard:
         log=edges.log.verdict,
         renewed=_renewal(given, edges, policy),
     )
+
     workshop = Workshop(
         tools=given.tools.box,
         scope=lambda: scope,
         judge=gatekeeper.judge,
         watch=given.watch,
-        limit=lambda outcomes: limit_batch(outcomes, edges.outputs),
+        limit=_limiting(given.tools.box.files, edges.outputs),
         after=hooks.after_call,
     )
 
@@ -121,6 +123,18 @@ def build_guard(given: Guarding) -> Guard:
         edges.log.verdict(audit_record(call, call.input, verdict, (), policy))
 
     return Guard(workshop=workshop, hooks=hooks, close=edges.close, note=log_helper)
+
+
+def _limiting(files: FileTable, folder: str) -> Callable[[Sequence[ToolOutcome]], tuple[ToolOutcome, ...]]:
+    """The limit of a batch; what of it was moved to a file no longer stands before the model."""
+
+    def limit(outcomes: Sequence[ToolOutcome]) -> tuple[ToolOutcome, ...]:
+        limited = limit_batch(outcomes, folder)
+        if limited != tuple(outcomes):
+            files.fade()
+        return limited
+
+    return limit
 
 
 def _renewal(given: Guarding, edges: Enforcement, first: Policy) -> Callable[[], Policy]:

@@ -6,6 +6,7 @@ reports what happened.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
@@ -17,6 +18,7 @@ from .policy.hook_output import HookRun
 from .policy.hooks import Hook
 from .types.attachments import Attachment, TextAttachment
 from .types.diagnostics import Diagnostic
+from .types.editor import EditorFacts
 from .types.entries import TranscriptEntry
 from .types.journal import OutcomeRecord, SendRecord
 from .types.request import Head, HeadParts, RequestOptions
@@ -128,28 +130,51 @@ class Interviewer(Protocol):
         ...
 
 
+class Occasion(enum.StrEnum):
+    """When notes are collected: with a prompt, after each batch of calls (R182), and behind a compaction."""
+
+    SUBMISSION = "submission"
+    BATCH = "batch"
+    COMPACTION = "compaction"
+
+
 class Moment(Struct, frozen=True, kw_only=True):
-    """When notes are collected: at a submission, and after each batch of calls (R182).
+    """One moment at which notes are collected.
 
     `prompt` is what the turn was begun with, `reached` the absolute paths of the files that the batch worked on, `told` every note of the
-    history, oldest first: what is due is told from it, not from the last look (R200).
+    history, oldest first: what is due is told from it, not from the last look (R200). `cleared` counts the tool results that were taken
+    out of the conversation.
     """
 
     prompt: str
+    occasion: Occasion = Occasion.SUBMISSION
     reached: tuple[str, ...] = ()
     told: tuple[TextAttachment, ...] = ()
+    cleared: int = 0
 
 
 class Collected(Struct, frozen=True, kw_only=True):
-    """Notes for the tail, in order, and what went wrong while they were collected."""
+    """Notes for the tail, in order, and what went wrong while they were collected.
+
+    `taken` is called once the notes are sure to be told: what is remembered of them changes there and nowhere else. `stale`: why what was
+    looked at is too old to be told.
+    """
 
     attachments: tuple[Attachment, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    taken: Callable[[], None] | None = None
+    stale: str = ""
 
 
 class Collector(Protocol):
     async def collect(self, moment: Moment) -> Collected:
         """What the model should be told before its next answer. May be abandoned at a deadline; then the next call finds it again."""
+        ...
+
+
+class Editor(Protocol):
+    def facts(self) -> EditorFacts | None:
+        """What an editor shows now; `None` when none is there. Called in a thread; may raise `OSError` or `ValueError`."""
         ...
 
 

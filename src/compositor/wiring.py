@@ -25,7 +25,7 @@ from compositor.opened import Opened, approved_policy, current_settings
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy
 from compositor.policy.visibility import may_be_shown
-from compositor.ports import Asker, Collector, Interviewer, ModelTransport
+from compositor.ports import Asker, Editor, Interviewer, ModelTransport
 
 if TYPE_CHECKING:
     from compositor.adapters.services import Services
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from compositor.guarding import Guard
     from compositor.heads import SessionHeads
     from compositor.runtime.agent import Agent
+    from compositor.runtime.collect import Collection
     from compositor.runtime.compaction import Compactor
     from compositor.runtime.events import Watcher
     from compositor.runtime.line import LineParts, ModelLine
@@ -68,10 +69,12 @@ def build_agent(
     asker: Asker,
     services: Services | None = None,
     interviewer: Interviewer | None = None,
+    editor: Editor | None = None,
 ) -> tuple[Agent, JsonlSession]:
     """An agent on an opened session, and the store it writes to (close it).
 
-    Without `services` there are no MCP servers. `interviewer` answers the model's own questions; without one they stay unanswered.
+    Without `services` there are no MCP servers. `interviewer` answers the model's own questions; without one they stay unanswered. `editor` says what an editor
+    shows; without one a file that an editor writes is looked at.
     """
     from compositor.adapters.collectors.memory import file_views
     from compositor.runtime.agent import Agent  # with them comes the event loop: compiling needs none
@@ -106,7 +109,7 @@ def build_agent(
         keeper=keeper,
         closing=(guard.close,),
         watch=watch,
-        collector=_collector(opened, tools),
+        collection=_collection(opened, tools, services=services, guard=guard, line=speaks, editor=editor),
         offering=offering,
         max_requests=opened.contract.max_turns,
         output_limit=opened.contract.output_limit,
@@ -172,15 +175,38 @@ def _heads(opened: Opened, tools: SessionTools, services: Services | None) -> Se
     return SessionHeads(opened.contract, opened.around, opened.memo, ground)
 
 
-def _collector(opened: Opened, tools: SessionTools) -> Collector:
-    from compositor.adapters.collectors.memory import MemoryCollector
-    from compositor.adapters.collectors.version_state import VersionStateCollector
-    from compositor.loop.opening import version_state
+def _collection(
+    opened: Opened,
+    tools: SessionTools,
+    *,
+    services: Services | None,
+    guard: Guard,
+    line: ModelLine,
+    editor: Editor | None,
+) -> Collection:
+    """The sources of notes, and the meters that the model may be told of."""
+    from compositor.adapters.collectors.usage import Meter
+    from compositor.collecting import Collecting, make_collection
 
-    around = opened.around
-    memory = MemoryCollector(around.memory_place, around.memory, tools.box.files.seed)
-    state = version_state(around) if opened.contract.settings.compositor.version_state == "message" else ""
-    return VersionStateCollector(memory, state) if state else memory
+    contract = opened.contract
+
+    def window() -> Meter:
+        return Meter(0 if line.account.paid is None else line.account.paid.tokens, contract.window.tokens)
+
+    def requests() -> Meter:
+        return Meter(line.requests, contract.max_turns or 0)
+
+    return make_collection(
+        Collecting(
+            opened=opened,
+            tools=tools,
+            services=services,
+            scope=guard.workshop.scope,
+            may_read=lambda path: may_be_shown(_resolved(path), opened.policy),
+            editor=editor,
+            meters=(window, requests) if contract.settings.compositor.tell_usage else None,
+        )
+    )
 
 
 def _keeper(

@@ -34,8 +34,35 @@ def test_it_shows_a_whole_turn(shown: tuple[str, Path]) -> None:
             r"^tokens reported: [\d,]+ in \(cache read [\d,]+, written [\d,]+, new 0\)", request, re.MULTILINE
         )
         assert "marker 5m at system[0]: end of the static system block" in request
-    assert re.findall(r"^✓ (\w+)\(", out, re.MULTILINE) == ["Read", "Read", "Edit", "Bash"]
+    assert re.findall(r"^✓ (\w+)\(", out, re.MULTILINE) == ["Read", "Read", "Read", "Edit", "Edit", "Bash"]
     assert "✗" not in out
+
+
+@pytest.mark.req("R297", "R302", "R303", "R305", "R296")
+def test_what_a_formatter_changed_behind_an_edit_is_told_once_and_nothing_else(shown: tuple[str, Path]) -> None:
+    """Read, edit 3000 to 4000, a formatter changes quotes: exactly one note, with the formatter's difference only."""
+    out, _ = shown
+    assert out.count("+ edited_text_file") == 1
+    folder = re.search(r"^requests: +(.+)$", out, re.MULTILINE)
+    assert folder is not None
+    bodies = [body.read_text("utf-8") for body in sorted(Path(folder[1]).iterdir())]
+    said = "was changed by somebody else since you saw it"
+    assert [body.count(said) for body in bodies] == [0, 0, 1, 1]
+    texts = [text for text in strings(json.loads(bodies[2])) if said in text]
+    assert len(texts) == 1
+    changed = [line for line in texts[0].split("\n") if line[:1] in "+-" and line]
+    assert sorted(changed) == sorted(
+        ["-HOST = 'localhost'", "-GREETING = 'Hello'", '+HOST = "localhost"', '+GREETING = "Hello"']
+    )
+    assert "3000" not in texts[0]
+
+
+def strings(value: Any) -> list[str]:
+    """Every string in a JSON value."""
+    if isinstance(value, str):
+        return [value]
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for one in inside for text in strings(one)]
 
 
 def test_the_cache_is_read_from_the_second_request_on(shown: tuple[str, Path]) -> None:

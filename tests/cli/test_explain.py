@@ -86,7 +86,7 @@ def test_the_table_fits_the_terminal(width: int, call: Any, monkeypatch: pytest.
 
 def test_the_object(call: Any) -> None:
     found = json.loads(call("explain", "x", "--json").out)
-    assert set(found) == {"rows", "markers", "cache", "base_line", "tokens", "omissions", "diagnostics"}
+    assert set(found) == {"rows", "markers", "cache", "base_line", "tokens", "omissions", "diagnostics", "sources"}
     assert found["cache"]["forecast"]["read"] == 0
     assert found["cache"]["forecast"]["writes_to"] == "messages[1]"
     assert sum(bool(row["marker"]) for row in found["rows"]) == len(found["markers"])

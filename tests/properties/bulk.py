@@ -11,9 +11,18 @@ import struct
 from random import Random
 from typing import NamedTuple
 
-from compositor.context.messages.lanes import KIND_LANES
+from compositor.context.attachments.table import KINDS as ATTACHMENT_KINDS
 from compositor.context.messages.legality import WireContext
-from compositor.types.attachments import Attachment, QueuedInput, TextAttachment, UnknownAttachment
+from compositor.types.attachments import (
+    Attachment,
+    DiffAttachment,
+    FileAttachment,
+    ListingAttachment,
+    MediaAttachment,
+    QueuedInput,
+    TextAttachment,
+    UnknownAttachment,
+)
 from compositor.types.blocks import (
     ContentBlock,
     DocumentBlock,
@@ -60,7 +69,12 @@ TEXTS = (
     "x" * 300,
 )
 IDS = ("t1", "t2", "t3", "grep:3", "", "toolu_01", "srvtoolu_1", "a" * 70, "ü")
-KINDS = (*KIND_LANES, "note", "nested_memory", "hook_result")
+KINDS = (
+    *(name for name in ATTACHMENT_KINDS if ATTACHMENT_KINDS[name].lane.value != "reminder"),
+    "note",
+    "nested_memory",
+    "hook_result",
+)
 STOPS = ("end_turn", "tool_use", "tool_use", "max_tokens", "pause_turn", "refusal", None)
 
 
@@ -228,9 +242,17 @@ def _other(rng: Random, number: int) -> TranscriptEntry:
 
 
 def _attachment(rng: Random) -> Attachment:
-    match rng.randrange(6):
+    match rng.randrange(10):
         case 0:
             return UnknownAttachment(kind="hologram", raw=Raw(b"{}"))
+        case 2:
+            return FileAttachment(kind="file", path="/p/a", text=rng.choice(TEXTS), total=9, named="@a")
+        case 3:
+            return DiffAttachment(kind="edited_text_file", path="/p/a", diff=rng.choice(TEXTS), added=1)
+        case 4:
+            return ListingAttachment(kind="directory", path="/p", names=(rng.choice(TEXTS),), total=2, named="@p")
+        case 5:
+            return MediaAttachment(kind="clipboard_image", content=(TextBlock(rng.choice(TEXTS)), picture(3, 3)))
         case 1:
             return QueuedInput(kind="queued_command", text=rng.choice(TEXTS), origin=rng.choice(tuple(Origin)))
         case _:

@@ -22,6 +22,7 @@ from compositor.emulator.transport import EmulatorTransport
 from compositor.loop.effects import EndReason
 from compositor.opened import Opened, Opening, open_session
 from compositor.ports import Permission
+from compositor.runtime.agent import Agent
 from compositor.runtime.events import (
     AgentEvent,
     AnswerEnded,
@@ -31,6 +32,7 @@ from compositor.runtime.events import (
     Retrying,
     TurnResult,
 )
+from compositor.types.attachments import MediaAttachment
 from compositor.types.blocks import ToolResultBlock
 from compositor.types.entries import AssistantEntry, UserEntry
 from compositor.types.journal import SendOutcome
@@ -76,6 +78,7 @@ class Run:
         self.emulator = Emulator(parse_script(script))
         self.flags = Flags(**flags)  # type: ignore[arg-type]
         self.opened: Opened | None = None
+        self.agent: Agent | None = None
 
     async def submit(
         self,
@@ -84,6 +87,7 @@ class Run:
         asker: Yes | No | None = None,
         resume: str | None = None,
         stop_at: Callable[[AgentEvent], bool] | None = None,
+        pictures: tuple[MediaAttachment, ...] = (),
     ) -> TurnResult:
         opening = Opening(
             flags=self.flags,
@@ -102,8 +106,8 @@ class Run:
         async with AnthropicTransport(ENDPOINT, transport=EmulatorTransport(self.emulator)) as transport:
             agent, store = build_agent(self.opened, transport=transport, watch=watch, asker=asker or No())
             with store:
-                self.path = Path(store.path)
-                return await agent.submit(prompt)
+                self.path, self.agent = Path(store.path), agent
+                return await agent.submit(prompt, pictures=pictures)
 
     def bodies(self) -> list[dict[str, object]]:
         return [msgspec.json.decode(recorded.request.body) for recorded in self.emulator.requests]

@@ -18,18 +18,24 @@ from tests.runtime.long_run import LongRun, large, messages_text
 pytestmark = pytest.mark.anyio
 
 SUMMARY = '  - {when: {text_contains: "<summary>"}, say: "<summary>Read so far.</summary>"}\n'
-READS = "  - {do: [{read: one.txt}]}\n"
+FILES = ("one.txt", "two.txt", "three.txt", "four.txt", "five.txt", "six.txt")
+
+
+def reads(count: int) -> str:
+    """So many turns that read a file, another one each time: what was read already is not shown again."""
+    return "".join(f"  - {{do: [{{read: {FILES[at % len(FILES)]}}}]}}\n" for at in range(count))
 
 
 def filled(run: LongRun, lines: int = 700) -> LongRun:
-    (run.project / "one.txt").write_text(large(lines, "one"))
+    for name in FILES:
+        (run.project / name).write_text(large(lines, "one"))
     return run
 
 
 @pytest.mark.req("R309", "R314")
 async def test_a_request_that_is_refused_for_its_size_is_compacted_and_sent_again(tmp_path: Path) -> None:
     """The service's window is smaller than we believe: the reactive path, with the same rebuild."""
-    script = f"turns:\n{READS}{READS}{SUMMARY}  - {{say: Done.}}\n"
+    script = f"turns:\n{reads(2)}{SUMMARY}  - {{say: Done.}}\n"
     service = ServiceProfile(window=24_000)
     run = filled(LongRun(tmp_path, script, profile=service, env={"CLAUDE_CODE_MAX_CONTEXT_TOKENS": "200000"}), 950)
     async with run.opened() as agent:
@@ -43,7 +49,7 @@ async def test_a_request_that_is_refused_for_its_size_is_compacted_and_sent_agai
 
 async def test_a_summary_that_does_not_fit_goes_without_the_oldest_rounds(tmp_path: Path) -> None:
     """F26: history of 117,322 tokens in a window of 121,600, then a result of about 10,000."""
-    script = f"turns:\n{READS * 3}{SUMMARY}  - {{say: Done.}}\n"
+    script = f"turns:\n{reads(3)}{SUMMARY}  - {{say: Done.}}\n"
     run = filled(LongRun(tmp_path, script, env={"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "100"}), 900)
     async with run.opened() as agent:
         result = await agent.submit("Read it.")
@@ -54,7 +60,7 @@ async def test_a_summary_that_does_not_fit_goes_without_the_oldest_rounds(tmp_pa
 async def test_when_nobody_can_summarize_the_records_speak(tmp_path: Path) -> None:
     """The service refuses every size: the deterministic path."""
     refused = '  - {say: x, faults: [{status: 400, message: "prompt is too long: 9 tokens > 8 maximum", times: 9}]}\n'
-    script = f"turns:\n{READS}{READS}{refused}  - {{say: Done.}}\n"
+    script = f"turns:\n{reads(2)}{refused}  - {{say: Done.}}\n"
     run = filled(LongRun(tmp_path, script, profile=ServiceProfile(window=200_000)))
     async with run.opened() as agent:
         await agent.submit("Read it twice.")
@@ -78,7 +84,7 @@ async def test_fixed_parts_that_fill_the_window_start_no_loop(tmp_path: Path) ->
 
 
 async def test_a_context_that_refills_at_once_is_given_up_on(tmp_path: Path) -> None:
-    turn = f"{READS}{SUMMARY}"
+    turn = f"{reads(1)}{SUMMARY}"
     script = f"turns:\n{turn * 12}  - {{say: Done.}}\n"
     run = filled(LongRun(tmp_path, script, env={"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "40"}), 1_000)
     async with run.opened() as agent:
@@ -97,7 +103,7 @@ async def test_a_prompt_larger_than_the_window_ends_in_one_clear_sentence(tmp_pa
 
 async def test_a_smaller_window_than_before_is_compacted_to(tmp_path: Path) -> None:
     """F28, third case: a session of a large window goes on in a small one."""
-    script = f"turns:\n{READS * 4}  - {{say: Read.}}\n{SUMMARY}  - {{say: Still here.}}\n"
+    script = f"turns:\n{reads(4)}  - {{say: Read.}}\n{SUMMARY}  - {{say: Still here.}}\n"
     run = filled(
         LongRun(
             tmp_path,
@@ -118,7 +124,7 @@ async def test_a_smaller_window_than_before_is_compacted_to(tmp_path: Path) -> N
 
 @pytest.mark.req("R308")
 async def test_an_interrupt_while_summarizing_changes_nothing(tmp_path: Path) -> None:
-    script = f"turns:\n{READS * 3}{SUMMARY}  - {{say: Done.}}\n"
+    script = f"turns:\n{reads(3)}{SUMMARY}  - {{say: Done.}}\n"
     run = filled(LongRun(tmp_path, script))
     async with run.opened() as agent:
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from anyio import to_thread
 
 from compositor.adapters.files import FileProblem, read_file
-from compositor.adapters.tools.file_table import FileTable, FileView
 from compositor.adapters.tools.task_list import TaskList
 from compositor.adapters.tools.text_files import decode_text
+from compositor.context.freshness.file_table import FileTable, FileView
 from compositor.context.memory.chain import MemoryChain
 
 
@@ -86,8 +86,11 @@ class SessionOwners:
             path=found.path,
             digest=found.digest,
             mtime_ns=found.stamp.mtime_ns,
+            size=found.stamp.size,
+            inode=found.stamp.inode,
             lines=lines,
             seen=((1, lines),) if lines else (),
+            text=text.text,
         )
         return "\n".join(text.lines)
 

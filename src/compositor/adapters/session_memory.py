@@ -13,8 +13,8 @@ from anyio import to_thread
 from compositor.adapters.files import FileProblem, read_file
 from compositor.adapters.home import private_folder, write_private
 from compositor.adapters.tools.edit import EditTool, whole_view
-from compositor.adapters.tools.file_table import FileTable
 from compositor.context.compaction.session_memory import empty_memory
+from compositor.context.freshness.file_table import FileTable
 from compositor.ports import ToolScope
 from compositor.types.tools import ToolCall, ToolOutcome
 
@@ -50,5 +50,5 @@ class SessionMemoryFile:
             raise OSError(found.message)
         text = found.data.decode("utf-8", "replace")
         # The helper is shown the whole file with its question: it need not read it first.
-        self._table.saw(whole_view(self.path, found.digest, found.stamp.mtime_ns, text))
+        self._table.saw(whole_view(self.path, found.digest, found.stamp, text))
         return text

@@ -7,14 +7,19 @@ one.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-SAMPLE_PROMPT = "The tests of greeter fail. Find out why and fix it."
+if TYPE_CHECKING:
+    from compositor.cli.watching import TextWatcher
+    from compositor.runtime.events import AgentEvent
+
+SAMPLE_PROMPT = "The tests of greeter fail. Find out why and fix it. Then let it listen on port 4000."
 # The sample may do what its script does, and nothing else.
-SAMPLE_RULES = ("Edit(greeter.py)", "Bash(python3 -m unittest -q)")
+SAMPLE_RULES = ("Edit(greeter.py)", "Edit(config.py)", "Bash(python3 -m unittest -q)")
 
 
 @click.command(name="demo")
@@ -52,7 +57,7 @@ def _sample(prompt: str) -> int:
     watcher = TextWatcher(detailed=True)
     watcher.note(f"A script plays the model; no model is called. Project (a copy): {copy}")
     watcher.note(f"Prompt: {prompt}")
-    ran = run_turn(opened, prompt, line, watcher)
+    ran = run_turn(opened, prompt, line, _with_formatter(watcher, Path(copy)))
     folder = keep_requests(line, opened.home, opened.header.session_id)
     watcher.note(f"\n{end_line(ran.result, opened.contract)} (figures of the stand-in)")
     watcher.note(f"transcript: {_transcript(opened)}")
@@ -60,6 +65,21 @@ def _sample(prompt: str) -> int:
     watcher.note(f"explain:    compositor explain {opened.header.session_id[:8]} --project {copy}")
     watcher.note("No model was called.")
     return exit_code(ran)
+
+
+def _with_formatter(watcher: TextWatcher, project: Path) -> Callable[[AgentEvent], None]:
+    """Plays an editor that formats a file once the model has edited it: what a model must be told, once and with the difference (R297)."""
+    from compositor.runtime.events import CallEnded
+
+    config = project / "config.py"
+
+    def watch(event: AgentEvent) -> None:
+        watcher(event)
+        if isinstance(event, CallEnded) and event.call.name == "Edit" and b"config.py" in bytes(event.call.input):
+            config.write_text(config.read_text("utf-8").replace("'", '"'), "utf-8")
+            watcher.note("  (a formatter, played by this demo, changes the quotes in config.py)")
+
+    return watch
 
 
 def _transcript(opened: Any) -> str:

@@ -37,6 +37,7 @@ def command(*, as_json: bool, changes: bool, dry_run: bool, **values: Any) -> No
     """Explain the request of PROMPT, or a request that was sent: SESSION[:REQUEST] (the last one without a number)."""
     from compositor.cli.audit import base_lines
     from compositor.cli.cache_report import Outlook, sent_fields, sent_lines
+    from compositor.cli.gathered import gathered_fields, gathered_lines
     from compositor.cli.inputs import preview
     from compositor.cli.recorded import recorded_request, recorded_send
     from compositor.errors import UsageError
@@ -54,16 +55,17 @@ def command(*, as_json: bool, changes: bool, dry_run: bool, **values: Any) -> No
         title, base, compiled, diagnostics = recorded_request(match["id"], number, values)
         send = recorded_send(match["id"], number, values)
         cache: dict[str, Any] = sent_fields(send)
-        lines, shares = tuple(sent_lines(send)), _shares(compiled, {})
+        lines = (*sent_lines(send), *gathered_lines(send.record))
+        shares, sources = _shares(compiled, {}), gathered_fields(send.record)
     else:
         found = preview(values)
         outlook = Outlook(found.opened, found.compiled, found.prefix)
         cache, lines = outlook.fields(with_changes=changes), tuple(outlook.lines(with_changes=changes))
-        shares = _shares(found.compiled, found.opened.contract.settings.compositor.prices)
+        shares, sources = _shares(found.compiled, found.opened.contract.settings.compositor.prices), []
         title = f"Request for {found.opened.contract.model}; nothing was sent."
         base, compiled, diagnostics = found.opened.around.cwd, found.compiled, found.diagnostics
     if as_json:
-        click.echo(_json(compiled, diagnostics, {"cache": cache, "base_line": shares}))
+        click.echo(_json(compiled, diagnostics, {"cache": cache, "base_line": shares, "sources": sources}))
         return
     _print(title, base, compiled, diagnostics, (*lines, "", *base_lines(shares)))
 

@@ -18,6 +18,7 @@ from compositor.adapters.sessions.reading import find_transcript, read_history
 from compositor.cli.options import project_folder
 from compositor.cli.report import diagnostic_lines
 from compositor.cli.session_show import title
+from compositor.context.attachments.render import attachment_text
 from compositor.context.transcript.codec import encode_record
 from compositor.context.transcript.history import History
 from compositor.context.wire.canonical import encode_json
@@ -95,7 +96,9 @@ def _heading(entry: TranscriptEntry) -> str:
 def _page(entry: TranscriptEntry) -> Iterable[str]:
     if isinstance(entry, AttachmentEntry):
         attachment = entry.attachment
-        text = bytes(attachment.raw).decode() if isinstance(attachment, UnknownAttachment) else attachment.text
+        text = (
+            bytes(attachment.raw).decode() if isinstance(attachment, UnknownAttachment) else attachment_text(attachment)
+        )
         yield _fenced(text)
         return
     for block in entry.content if isinstance(entry, UserEntry | AssistantEntry) else ():

@@ -35,6 +35,7 @@ from compositor.runtime.events import (
     Streamed,
     TurnResult,
 )
+from compositor.types.attachments import Attachment, DiffAttachment
 from compositor.types.stream import BlockDelta
 from compositor.types.tools import OutcomeKind
 from compositor.types.usage import Usage
@@ -88,7 +89,7 @@ class TextWatcher:
                     self.note(f"  lost: {lost.kind.value} {lost.name}")
             case NotesCollected(attachments=attachments, diagnostics=diagnostics):
                 for attachment in attachments:
-                    self.note(f"  + {attachment.kind} {getattr(attachment, 'path', None) or ''}".rstrip())
+                    self._attached(attachment)
                 for line in diagnostic_lines(diagnostics):
                     self.note(f"  {line}")
             case _:
@@ -125,6 +126,12 @@ class TextWatcher:
         for note in event.message.notes:
             self.note(f"note: {note}")
         self._end_line()
+
+    def _attached(self, attachment: Attachment) -> None:
+        self.note(f"  + {attachment.kind} {getattr(attachment, 'path', None) or ''}".rstrip())
+        if self._detailed and isinstance(attachment, DiffAttachment):
+            for line in attachment.diff.splitlines():
+                self.note(f"      {line}")
 
     def _judged(self, event: CallJudged) -> None:
         allowed = isinstance(event.verdict, Allow)

@@ -211,6 +211,9 @@ OWN: Mapping[str, Key] = {
     "sessionMemory": _key(
         SWITCH, "Keeps notes of the session in the background, which a compaction takes in place of a summary."
     ),
+    "tellUsage": _key(
+        SWITCH, "Tells the model at 50, 75 and 90 % how much of the window and of the requests of a turn is used up."
+    ),
     "versionControl": _key(
         _one_of("git", "perforce", "none"), "Whose state is told when a session starts.", scope=Scope.USER
     ),

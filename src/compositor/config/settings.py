@@ -75,6 +75,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     dynamic_scope: Literal["none", "org"] = "none"
     outline: bool = False
     session_memory: bool = False
+    tell_usage: bool = False
     team_memory_directory: str | None = None
     models: dict[str, dict[str, Any]] = {}
     prices: dict[str, dict[str, Any]] = {}

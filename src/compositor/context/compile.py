@@ -35,7 +35,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("user and system context", "context.prompt.user_context:plan_user_context"),
     Stage("message graph", "context.prefix:extend"),
     Stage("dynamic attachments", "context.messages.steps:expand_attachments"),
-    Stage("rendering of attachments", "context.messages.lanes:render_attachment"),
+    Stage("rendering of attachments", "context.attachments.render:render_attachment"),
     Stage("lane", "context.messages.lanes:choose_lane"),
     Stage("placement and normalization", "context.messages.place:place_notes"),
     Stage("cache markers", "context.cache.breakpoints:plan_markers"),

@@ -19,6 +19,7 @@ from compositor.context.wire.assemble import AssembledMessage
 from compositor.types.attachments import Attachment
 from compositor.types.blocks import ContentBlock, DocumentBlock, ImageBlock, TextBlock, ToolResultBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, Origin, TranscriptEntry, UserEntry
+from compositor.types.gathering import Gathered
 from compositor.types.journal import SendRecord, SentEntry
 from compositor.types.json import raw_json
 from compositor.types.provenance import Lane
@@ -179,6 +180,7 @@ def send_record(
     time: str,
     profile: str,
     forecast: Forecast | None = None,
+    gathered: tuple[Gathered, ...] = (),
 ) -> SendRecord:
     """The journal's record of a request about to be sent. `sent` lists what no earlier request settled."""
     prefix = conversation.prefix
@@ -200,4 +202,5 @@ def send_record(
         cleared=tuple(sorted(prefix.facts.cleared)),
         forecast_read=None if forecast is None else forecast.read,
         forecast_written=None if forecast is None else forecast.written,
+        gathered=gathered,
     )

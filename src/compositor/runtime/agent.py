@@ -37,12 +37,13 @@ from compositor.loop.session import (
     Stamp,
     begin_anew,
     message_entry,
+    note_entries,
     prompt_entry,
     record,
     renew_head,
     results_entry,
 )
-from compositor.ports import Modes
+from compositor.ports import Modes, Occasion
 from compositor.runtime.collect import reached_paths
 from compositor.runtime.compacting import Cleaned, Compacting
 from compositor.runtime.compaction import Compaction, Wish, by_hand
@@ -51,7 +52,7 @@ from compositor.runtime.events import AnswerEnded, Compacted, HeadRenewed, Mende
 from compositor.runtime.parts import Parts
 from compositor.runtime.summaries import is_too_long
 from compositor.runtime.tail import Tail
-from compositor.types.attachments import QueuedInput
+from compositor.types.attachments import MediaAttachment, QueuedInput
 from compositor.types.blocks import DocumentBlock, ImageBlock, TextBlock
 from compositor.types.entries import AttachmentEntry, TranscriptEntry
 from compositor.types.journal import SendOutcome
@@ -71,7 +72,7 @@ class Agent:
         self._stop: Callable[[], None] | None = None
         self._stopped = False
         self._message: AssembledMessage | None = None
-        self._tail = Tail(parts.collector, parts.hooks, parts.watch, self._stamp, parts.form)
+        self._tail = Tail(parts.collection, parts.hooks, parts.watch, self._stamp, parts.form)
         self._denied: list[ToolCall] = []
 
     @property
@@ -88,14 +89,24 @@ class Agent:
         if self._stop is not None:
             self._stop()
 
-    async def submit(self, prompt: str, media: tuple[ImageBlock | DocumentBlock, ...] = ()) -> TurnResult:
-        """Run one turn to its end; `media` was put into the prompt. Raises what a request that cannot be compiled raises; provider failures end the turn."""
+    async def submit(
+        self,
+        prompt: str,
+        media: tuple[ImageBlock | DocumentBlock, ...] = (),
+        pictures: Sequence[MediaAttachment] = (),
+    ) -> TurnResult:
+        """Run one turn to its end. Raises what a request that cannot be compiled raises; provider failures end the turn.
+
+        `media` are blocks of the prompt itself, `pictures` were pasted into it (R196).
+        """
         self._begin()
         entry = prompt_entry(prompt, stamp=self._stamp(), parent=self._conversation.leaf, media=media)
         refusal = await self._tail.hear(prompt, self._conversation)
         if refusal is not None:
             return self._result(EndTurn(EndReason.HOOK_STOPPED, refusal))
-        end = await self._drive((entry, *await self._told((), entry.uuid)))
+        shown = note_entries(pictures, stamp=self._stamp, parent=entry.uuid)
+        tip = shown[-1].uuid if shown else entry.uuid
+        end = await self._drive((entry, *shown, *await self._told(Occasion.SUBMISSION, (), tip)))
         while end.reason is EndReason.COMPLETED and not self._stopped:
             more = await self._tail.kept_going(self._conversation, self._text())
             if not more:
@@ -282,10 +293,7 @@ class Agent:
         if self._parts.offering is not None:
             self._parts.offering.tell_again()
         await compacting.begin_anew(self._conversation.options.model)
-        tip = self._conversation.leaf or ""
-        notes = await self._told(done.report.files, tip)
-        if notes:
-            self._record(notes)
+        self._record(await self._told(Occasion.COMPACTION, done.report.files, self._conversation.leaf or ""))
         await compacting.end(done.report)
         return done.report
 
@@ -315,7 +323,7 @@ class Agent:
         conversation = self._conversation
         if wider is not None:
             conversation = msgspec.structs.replace(conversation, options=wider)
-        sent = self._line.prepare(conversation)
+        sent = self._line.prepare(conversation, gathered=self._tail.take_gathered())
         if self._parts.compacting is not None:
             self._parts.compacting.prove(sent.compiled)
         answer: model.Answered | model.Failed | None = None
@@ -365,13 +373,13 @@ class Agent:
         reached = reached_paths(calls, outcomes, self._parts.workshop)
         if self._parts.hooks is not None and not self._stopped:
             await self._parts.hooks.after_batch(calls, outcomes)
-        return turn.Results((results, *await self._told(reached, results.uuid)))
+        return turn.Results((results, *await self._told(Occasion.BATCH, reached, results.uuid)))
 
-    async def _told(self, reached: tuple[str, ...], parent: str) -> tuple[AttachmentEntry, ...]:
+    async def _told(self, occasion: Occasion, reached: tuple[str, ...], parent: str) -> tuple[AttachmentEntry, ...]:
         """What stands at the tail behind `parent`; once the turn is to stop, nothing is collected for it any more."""
         if self._stopped:
             return self._tail.said(parent)
-        return await self._tail.collect(self._conversation, reached, parent)
+        return await self._tail.collect(self._conversation, occasion, reached, parent)
 
     def _text(self) -> str:
         blocks = self._message.content if self._message is not None else ()

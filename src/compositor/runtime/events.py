@@ -23,6 +23,7 @@ from compositor.loop.remedies import Remedy
 from compositor.policy.audit import GateFinding
 from compositor.types.attachments import Attachment
 from compositor.types.diagnostics import Diagnostic
+from compositor.types.gathering import Gathered
 from compositor.types.provenance import Omission
 from compositor.types.request import Compiled
 from compositor.types.snapshot import PrefixEvent
@@ -109,10 +110,14 @@ class CallEnded(Struct, frozen=True):
 
 
 class NotesCollected(Struct, frozen=True):
-    """Notes that go to the tail of the next request, and what was worth a remark while they were collected."""
+    """Notes that go to the tail of the next request, and what was worth a remark while they were collected.
+
+    `gathered` says for each source how it stood, how long it took and how long the request waited for it (R206, R207).
+    """
 
     attachments: tuple[Attachment, ...]
     diagnostics: tuple[Diagnostic, ...]
+    gathered: tuple[Gathered, ...] = ()
 
 
 class HeadRenewed(Struct, frozen=True):

@@ -42,6 +42,7 @@ from compositor.runtime.events import (
 from compositor.runtime.prefix_gate import PrefixGate
 from compositor.runtime.summaries import Asked, is_too_long
 from compositor.types.blocks import TextBlock
+from compositor.types.gathering import Gathered
 from compositor.types.journal import OutcomeRecord, SendOutcome
 from compositor.types.usage import Usage
 
@@ -142,7 +143,9 @@ class ModelLine:
         self._parts.store.append(cleaned.events[len(conversation.prefix.events) :])
         return msgspec.structs.replace(conversation, prefix=cleaned)
 
-    def prepare(self, conversation: Conversation, *, is_aside: bool = False) -> Sent:
+    def prepare(
+        self, conversation: Conversation, *, is_aside: bool = False, gathered: tuple[Gathered, ...] = ()
+    ) -> Sent:
         """Compile, forecast and journal the next request; it is sent by `ask`. Raises what cannot be compiled.
 
         A request aside settles no entry of the conversation.
@@ -153,7 +156,13 @@ class ModelLine:
         request_id, time = parts.ids.new(), parts.clock.now()
         self.account, forecast = forecast_request(self.account, conversation.prefix, compiled, seconds(time))
         journal = send_record(
-            conversation, compiled, request_id=request_id, time=time, profile=parts.profile, forecast=forecast
+            conversation,
+            compiled,
+            request_id=request_id,
+            time=time,
+            profile=parts.profile,
+            forecast=forecast,
+            gathered=gathered,
         )
         if is_aside:
             journal = msgspec.structs.replace(journal, sent=())

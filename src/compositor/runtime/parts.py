@@ -10,7 +10,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from compositor.loop.answer_form import AnswerForm
-from compositor.ports import Clock, Collector, HeadPlanner, Ids, Modes, SessionStore
+from compositor.ports import Clock, HeadPlanner, Ids, Modes, SessionStore
+from compositor.runtime.collect import Collection
 from compositor.runtime.compacting import Compacting
 from compositor.runtime.driver import Workshop
 from compositor.runtime.events import Watcher
@@ -29,7 +30,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     ids: Ids
     workshop: Workshop
     watch: Watcher
-    collector: Collector | None = None
+    collection: Collection | None = None
     offering: Offering | None = None
     hooks: Hooks | None = None
     compacting: Compacting | None = None

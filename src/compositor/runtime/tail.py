@@ -9,12 +9,13 @@ from collections.abc import Callable
 
 from compositor.loop.answer_form import TRIES, AnswerForm, correction, read_answer
 from compositor.loop.session import Conversation, Stamp, note_entries
-from compositor.ports import Collector, Moment
-from compositor.runtime.collect import collect_notes
+from compositor.ports import Moment, Occasion
+from compositor.runtime.collect import Collection
 from compositor.runtime.events import NotesCollected, Watcher
 from compositor.runtime.hooks import Hooks
 from compositor.types.attachments import Attachment, QueuedInput, TextAttachment
 from compositor.types.entries import AttachmentEntry
+from compositor.types.gathering import Gathered
 
 FORM_KIND = "answer_form"
 """The kind of the notes that ask for the form of an answer."""
@@ -25,13 +26,13 @@ class Tail:
 
     def __init__(
         self,
-        collector: Collector | None,
+        collection: Collection | None,
         hooks: Hooks | None,
         watch: Watcher,
         stamp: Callable[[], Stamp],
         form: AnswerForm | None = None,
     ) -> None:
-        self._collector = collector
+        self._collection = collection
         self._hooks = hooks
         self._watch = watch
         self._stamp = stamp
@@ -40,21 +41,34 @@ class Tail:
         self._form_notes: list[TextAttachment] = []
         self._corrections = 0
         self._begun = False
+        self._gathered: tuple[Gathered, ...] = ()
         self.prompt = ""
+
+    def take_gathered(self) -> tuple[Gathered, ...]:
+        """How the sources stood at the collection before the next request."""
+        gathered, self._gathered = self._gathered, ()
+        return gathered
 
     def receive(self, said: QueuedInput) -> None:
         self._received.append(said)
 
     async def collect(
-        self, conversation: Conversation, reached: tuple[str, ...], parent: str
+        self, conversation: Conversation, occasion: Occasion, reached: tuple[str, ...], parent: str
     ) -> tuple[AttachmentEntry, ...]:
         """What the model should be told next, as entries behind `parent`: from the collectors, from others, from hooks (R374, R377)."""
         notes: tuple[AttachmentEntry, ...] = ()
-        if self._collector is not None:
-            told = tuple(conversation.prefix.notes)
-            found = await collect_notes(self._collector, Moment(prompt=self.prompt, reached=reached, told=told))
-            if found.attachments or found.diagnostics:
-                self._watch(NotesCollected(found.attachments, found.diagnostics))
+        if self._collection is not None:
+            prefix = conversation.prefix
+            moment = Moment(
+                prompt=self.prompt,
+                occasion=occasion,
+                reached=reached,
+                told=tuple(prefix.notes),
+                cleared=len(prefix.facts.cleared),
+            )
+            found = await self._collection.collect(moment)
+            self._gathered = found.gathered
+            self._watch(NotesCollected(found.attachments, found.diagnostics, found.gathered))
             notes = note_entries(found.attachments, stamp=self._stamp, parent=parent)
         return (*notes, *self.said(notes[-1].uuid if notes else parent))
 

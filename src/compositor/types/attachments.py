@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Raw, Struct
 
+from .blocks import ContentBlock
 from .origin import Origin
 
 
@@ -24,6 +25,47 @@ class TextAttachment(Struct, frozen=True, kw_only=True, tag_field="shape", tag="
     path: str | None = None
     line: int | None = None
     name: str = ""
+
+
+class FileAttachment(Struct, frozen=True, kw_only=True, tag_field="shape", tag="file", omit_defaults=True):
+    """Lines of a file: `text` as it stands there, from line `first` on (from 1), of `total` lines in all. `named` is how it was asked for."""
+
+    kind: str
+    path: str
+    text: str
+    first: int = 1
+    total: int = 0
+    named: str = ""
+
+
+class DiffAttachment(Struct, frozen=True, kw_only=True, tag_field="shape", tag="diff", omit_defaults=True):
+    """A change of a file: hunks as text, or why they are left out; `added` and `removed` count lines."""
+
+    kind: str
+    path: str
+    diff: str = ""
+    left_out: str = ""
+    added: int = 0
+    removed: int = 0
+
+
+class ListingAttachment(Struct, frozen=True, kw_only=True, tag_field="shape", tag="listing", omit_defaults=True):
+    """Names that were found at a place, a line each: the first of `total`. `named` is how it was asked for."""
+
+    kind: str
+    path: str
+    names: tuple[str, ...]
+    total: int
+    named: str = ""
+
+
+class MediaAttachment(Struct, frozen=True, kw_only=True, tag_field="shape", tag="media", omit_defaults=True):
+    """What is no plain text: an image, pages, a notebook. `content` are blocks of the wire."""
+
+    kind: str
+    content: tuple[ContentBlock, ...]
+    path: str = ""
+    named: str = ""
 
 
 class QueuedInput(Struct, frozen=True, kw_only=True, tag_field="shape", tag="queued_input", omit_defaults=True):
@@ -41,4 +83,12 @@ class UnknownAttachment(Struct, frozen=True, kw_only=True, tag_field="shape", ta
     raw: Raw
 
 
-Attachment: TypeAlias = TextAttachment | QueuedInput | UnknownAttachment
+Attachment: TypeAlias = (
+    TextAttachment
+    | FileAttachment
+    | DiffAttachment
+    | ListingAttachment
+    | MediaAttachment
+    | QueuedInput
+    | UnknownAttachment
+)

@@ -10,6 +10,7 @@ import enum
 
 from msgspec import Struct
 
+from .gathering import Gathered
 from .provenance import Lane
 from .request import MarkerPlan, RequestOptions
 from .snapshot import Latch, PrefixEvent
@@ -34,7 +35,7 @@ class SentEntry(Struct, frozen=True, omit_defaults=True):
 
 
 class SendRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One request. `latches` and `refused_images` are what the service had refused before, `cleared` what was cleaned out (`snapshot.Facts`). `leaf` is the newest entry it held; `view_digest` the digest of its prefix view; `size` in bytes.
+    """One request. `latches` and `refused_images` are what the service had refused before, `cleared` what was cleaned out (`snapshot.Facts`). `leaf` is the newest entry it held; `view_digest` the digest of its prefix view; `size` in bytes. `gathered` says how the sources of notes stood before it (R206).
 
     No digest of the whole body is kept: it would cost a pass over all that is settled on every turn, and head, view, markers and
     options give the body again.
@@ -56,6 +57,7 @@ class SendRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cleared: tuple[str, ...] = ()
     forecast_read: int | None = None
     forecast_written: int | None = None
+    gathered: tuple[Gathered, ...] = ()
 
 
 class OutcomeRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):

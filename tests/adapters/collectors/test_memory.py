@@ -9,8 +9,8 @@ from msgspec import Raw
 
 from compositor.adapters.collectors.memory import MemoryCollector, file_views
 from compositor.adapters.memory_files import load_memory, memory_place
-from compositor.adapters.tools.file_table import FileTable
 from compositor.adapters.tools.read import ReadTool
+from compositor.context.freshness.file_table import FileTable
 from compositor.context.memory.facts import MemoryFolder
 from compositor.ports import Collected, Moment, ToolScope
 from compositor.types.attachments import TextAttachment
@@ -100,7 +100,7 @@ def test_what_the_model_wrote_itself_is_not_told_back(desk: Desk) -> None:
     assert desk.collect() == []
 
 
-@pytest.mark.req("R123", "R419")
+@pytest.mark.req("R123", "R294", "R419")
 def test_a_note_that_bears_on_the_prompt_enters_once(desk: Desk) -> None:
     assert desk.collect(prompt="please deploy this") == [("relevant_memories", "notes/deploy.md")]
     assert desk.collect(prompt="please deploy this") == []

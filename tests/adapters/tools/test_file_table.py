@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compositor.adapters.tools.file_table import FileTable, FileView, merge_ranges
 from compositor.adapters.tools.toolbox import ToolBox
+from compositor.context.freshness.file_table import FileTable, FileView, merge_ranges
 from compositor.types.json import raw_json
 
 RANGE = st.tuples(st.integers(1, 50), st.integers(0, 10)).map(lambda pair: (pair[0], pair[0] + pair[1]))

@@ -7,9 +7,11 @@ from random import Random
 import msgspec
 import pytest
 
+from compositor.context.attachments.kinds import Speaker
+from compositor.context.attachments.table import KINDS
 from compositor.context.explain import spans
 from compositor.context.finish import finish
-from compositor.context.messages.lanes import KIND_LANES, choose_lane, lanes_of
+from compositor.context.messages.lanes import choose_lane, lanes_of
 from compositor.context.prefix import Prefix, empty_prefix, extend
 from compositor.loop.remedies import DropLane, DropTurnScope, ReplaceImages, SpareSystemMarkers, apply_remedy
 from compositor.types.attachments import Attachment, QueuedInput, TextAttachment
@@ -182,5 +184,7 @@ def test_degrading_at_any_point_gives_the_bytes_of_the_cold_path_with_the_journa
         assert finish(cold, given.options).body == finish(prefix, given.options).body, f"seed {seed}"
 
 
-def test_every_kind_with_a_lane_of_its_own_has_one_of_the_system_lanes() -> None:
-    assert set(KIND_LANES.values()) <= {Lane.API_SYSTEM, Lane.TURN_SYSTEM}
+@pytest.mark.req("R220", "R228")
+def test_only_words_of_the_client_itself_may_take_a_lane_of_the_operator() -> None:
+    assert {row.lane for row in KINDS.values()} == {Lane.REMINDER, Lane.API_SYSTEM, Lane.TURN_SYSTEM}
+    assert {row.speaker for row in KINDS.values() if row.lane is not Lane.REMINDER} == {Speaker.CLIENT}

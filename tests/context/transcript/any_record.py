@@ -9,7 +9,15 @@ from msgspec import Raw
 from compositor.context.transcript.codec import (
     SessionHeader,
 )
-from compositor.types.attachments import QueuedInput, TextAttachment, UnknownAttachment
+from compositor.types.attachments import (
+    DiffAttachment,
+    FileAttachment,
+    ListingAttachment,
+    MediaAttachment,
+    QueuedInput,
+    TextAttachment,
+    UnknownAttachment,
+)
 from compositor.types.blocks import (
     DocumentBlock,
     ImageBlock,
@@ -22,6 +30,7 @@ from compositor.types.blocks import (
     UnknownBlock,
 )
 from compositor.types.entries import AssistantEntry, AttachmentEntry, MarkerEntry, Origin, UnknownEntry, UserEntry
+from compositor.types.gathering import FactState, Gathered
 from compositor.types.journal import OutcomeRecord, SendOutcome, SendRecord, SentEntry
 from compositor.types.provenance import Lane
 from compositor.types.request import CacheRegion, MarkerPlan, RequestOptions, Ttl
@@ -98,6 +107,17 @@ entries = (
         attachment=st.builds(
             TextAttachment, kind=names, text=texts, path=st.none() | texts, line=st.none() | counts, name=names
         )
+        | st.builds(FileAttachment, kind=names, path=texts, text=texts, first=counts, total=counts, named=texts)
+        | st.builds(DiffAttachment, kind=names, path=texts, diff=texts, left_out=texts, added=counts, removed=counts)
+        | st.builds(
+            ListingAttachment,
+            kind=names,
+            path=texts,
+            names=st.lists(texts, max_size=3).map(tuple),
+            total=counts,
+            named=texts,
+        )
+        | st.builds(MediaAttachment, kind=names, content=contents, path=texts, named=texts)
         | st.builds(QueuedInput, kind=names, text=texts, origin=st.sampled_from(Origin))
         | st.builds(UnknownAttachment, kind=names, raw=raws),
     )
@@ -154,6 +174,18 @@ sends = st.builds(
     cleared=st.lists(names, max_size=2).map(tuple),
     forecast_read=st.none() | counts,
     forecast_written=st.none() | counts,
+    gathered=st.lists(
+        st.builds(
+            Gathered,
+            name=names,
+            state=st.sampled_from(FactState),
+            seconds=st.floats(0, 9),
+            size=counts,
+            waited=st.floats(0, 9),
+            reason=texts,
+        ),
+        max_size=2,
+    ).map(tuple),
 )
 outcomes = st.builds(
     OutcomeRecord,

@@ -15,12 +15,21 @@ from compositor.context.transcript.codec import (
     encode_record,
 )
 from compositor.errors import TranscriptFormatError
-from compositor.types.attachments import QueuedInput, TextAttachment, UnknownAttachment
+from compositor.types.attachments import (
+    DiffAttachment,
+    FileAttachment,
+    ListingAttachment,
+    MediaAttachment,
+    QueuedInput,
+    TextAttachment,
+    UnknownAttachment,
+)
 from compositor.types.blocks import (
     TextBlock,
     ToolUseBlock,
 )
 from compositor.types.entries import AssistantEntry, AttachmentEntry, MarkerEntry, Origin, UnknownEntry, UserEntry
+from compositor.types.gathering import Gathered
 from compositor.types.journal import OutcomeRecord, SendOutcome, SendRecord, SentEntry
 from compositor.types.provenance import Lane
 from compositor.types.request import CacheRegion, MarkerPlan, RequestOptions, Ttl
@@ -32,7 +41,12 @@ from tests.context.transcript.any_record import raws, records
 def test_the_strategies_fill_every_field() -> None:
     """A field added to a record must be added to its shape: the property below shows it only if the field is varied."""
     covered = {
-        SendRecord: 16,
+        SendRecord: 17,
+        Gathered: 6,
+        FileAttachment: 6,
+        DiffAttachment: 6,
+        ListingAttachment: 5,
+        MediaAttachment: 4,
         RequestOptions: 19,
         MarkerPlan: 6,
         SentEntry: 2,

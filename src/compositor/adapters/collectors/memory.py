@@ -14,8 +14,8 @@ from anyio import to_thread
 from msgspec import Struct
 
 from compositor.adapters.memory_files import load_memory, load_nested, load_notes
-from compositor.adapters.tools.file_table import FileView, Ranges, merge_ranges
 from compositor.adapters.tools.text_files import decode_text
+from compositor.context.freshness.file_table import FileView, Ranges, merge_ranges
 from compositor.context.memory.chain import MemoryChain
 from compositor.context.memory.facts import MemoryPlace
 from compositor.context.memory.news import nested_notes, told_paths

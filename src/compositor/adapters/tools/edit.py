@@ -10,7 +10,8 @@ from typing import Any
 from anyio import to_thread
 from msgspec import Struct, to_builtins
 
-from compositor.adapters.files import FileBytes, FileProblem, digest_of, read_file, write_file
+from compositor.adapters.files import FileBytes, FileProblem, FileStamp, digest_of, read_file, write_file
+from compositor.context.freshness.file_table import FileTable, FileView, view_record
 from compositor.context.prompt.envelope import restore_text
 from compositor.context.tools.builtin import BUILTIN
 from compositor.context.tools.display import display_call
@@ -18,7 +19,6 @@ from compositor.context.tools.patch import make_patch
 from compositor.ports import ToolScope
 from compositor.types.tools import ToolCall, ToolDefinition, ToolOutcome
 
-from .file_table import FileTable, FileView
 from .paths import Target, find_target
 from .results import Problem, done, failed, read_input
 from .text_files import TextFile, decode_text, encode_text, to_crlf, to_lf
@@ -81,7 +81,7 @@ class EditTool:
         stamp = await to_thread.run_sync(write_file, target.real, data, found.stamp)
         if isinstance(stamp, FileProblem):
             return failed(call, f"{stamp.message}. The file is as it was.")
-        view = self._table.saw(whole_view(target.real, digest_of(data), stamp.mtime_ns, change.after))
+        view = self._table.saw(whole_view(target.real, digest_of(data), stamp, change.after))
         return done(
             call,
             f"{target.path} was edited: {_places(change.lines)}.",
@@ -124,10 +124,19 @@ def plan_edit(wanted: EditInput, found: FileBytes) -> Change | Problem:
     return Change(before, before.text.replace(old, new), _line_numbers(before.text, old))
 
 
-def whole_view(path: str, digest: str, mtime_ns: int, text: str) -> FileView:
+def whole_view(path: str, digest: str, stamp: FileStamp, text: str) -> FileView:
     """The view after a write: the model knows all that it wrote (R292, R296)."""
     lines = text.count("\n") + (1 if text and not text.endswith("\n") else 0)
-    return FileView(path=path, digest=digest, mtime_ns=mtime_ns, lines=lines, seen=((1, lines),) if lines else ())
+    return FileView(
+        path=path,
+        digest=digest,
+        mtime_ns=stamp.mtime_ns,
+        size=stamp.size,
+        inode=stamp.inode,
+        lines=lines,
+        seen=((1, lines),) if lines else (),
+        text=text,
+    )
 
 
 def shown_original(text: str) -> str | None:
@@ -144,7 +153,7 @@ def _structured(wanted: EditInput, target: Target, change: Change, view: FileVie
         "structuredPatch": to_builtins(make_patch(change.before.text, change.after)),
         "userModified": False,
         "replaceAll": wanted.replace_all,
-        "view": to_builtins(view),
+        "view": view_record(view),
     }
 
 

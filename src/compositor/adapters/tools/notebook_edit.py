@@ -10,16 +10,16 @@ import secrets
 from typing import Any, Literal
 
 from anyio import to_thread
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from compositor.adapters.files import FileBytes, FileProblem, digest_of, read_file, write_file
+from compositor.context.freshness.file_table import FileTable, view_record
 from compositor.context.tools.builtin import BUILTIN
 from compositor.context.tools.display import display_call
 from compositor.ports import ToolScope
 from compositor.types.tools import ToolCall, ToolDefinition, ToolOutcome
 
 from .edit import whole_view
-from .file_table import FileTable
 from .paths import Target, find_target
 from .results import Problem, done, failed, read_input
 
@@ -68,7 +68,7 @@ class NotebookEditTool:
         stamp = await to_thread.run_sync(write_file, target.real, data, found.stamp)
         if isinstance(stamp, FileProblem):
             return failed(call, f"{stamp.message}. The notebook is as it was.")
-        view = self._table.saw(whole_view(target.real, digest_of(data), stamp.mtime_ns, text))
+        view = self._table.saw(whole_view(target.real, digest_of(data), stamp, text))
         what = {"replace": "was changed", "insert": "was added", "delete": "was deleted"}[wanted.edit_mode]
         cell = "A cell" if wanted.edit_mode == "insert" else f"Cell {wanted.cell_id}"
         structured: dict[str, Any] = {
@@ -77,7 +77,7 @@ class NotebookEditTool:
             "cell_type": wanted.cell_type,
             "edit_mode": wanted.edit_mode,
             "notebook_path": target.path,
-            "view": to_builtins(view),
+            "view": view_record(view),
         }
         return done(
             call, f"{cell} of {target.path} {what}.", display=f"{display_call(call)}: {what}", structured=structured

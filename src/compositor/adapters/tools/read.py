@@ -12,16 +12,17 @@ from typing import Any
 
 import anyio
 from anyio import to_thread
-from msgspec import Struct, to_builtins
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compositor.adapters.files import FileBytes, FileProblem, is_directory, read_file
+from compositor.context.freshness.file_table import FileTable, FileView, view_record
 from compositor.context.tools.builtin import BUILTIN
 from compositor.context.tools.display import display_call
 from compositor.ports import ToolScope
 from compositor.types.json import repair_text
 from compositor.types.tools import ToolCall, ToolDefinition, ToolOutcome
 
-from .file_table import FileTable, FileView
 from .images import is_image, read_image
 from .media import Media
 from .notebooks import read_notebook
@@ -101,19 +102,30 @@ class ReadTool:
         page = cut_page(file.lines, wanted)
         if isinstance(page, Problem):
             return failed(call, page.message)
-        view = FileView(
-            path=target.real,
-            digest=found.digest,
-            mtime_ns=found.stamp.mtime_ns,
-            lines=page.total,
-            seen=((page.first, page.last),) if page.last >= page.first else (),
-        )
-        known = self._table.saw(view)
+        if self._is_shown(target.real, found.digest, page):
+            return self._unchanged(call, target, page)
+        known = self._table.saw(_view(target, found, page, file))
         return done(
             call,
             _with_notice(page, wanted),
             display=f"{display_call(call)}: {_lines_shown(page)}",
             structured=_structured(target, file, page, known),
+        )
+
+    def _is_shown(self, path: str, digest: str, page: Page) -> bool:
+        """Whether the same lines, as they are now, still stand before the model as the result of a read (R290)."""
+        known = self._table.view(path)
+        return known is not None and known.is_shown and known.digest == digest and known.covers(page.first, page.last)
+
+    def _unchanged(self, call: ToolCall, target: Target, page: Page) -> ToolOutcome:
+        """A short answer instead of the same lines, once: whoever asks again gets them."""
+        known = self._table.view(target.real)
+        if known is not None:
+            self._table.saw(replace(known, is_shown=False))
+        lines = _lines_shown(page)
+        text = f"[{target.path} is unchanged since you read it; its {lines} stand in this conversation. Read again to see them once more.]"
+        return done(
+            call, text, display=f"{display_call(call)}: unchanged, {lines}", structured={"type": "file_unchanged"}
         )
 
     async def _read_media(self, call: ToolCall, wanted: ReadInput, target: Target, found: FileBytes) -> ToolOutcome:
@@ -123,6 +135,18 @@ class ReadTool:
         if isinstance(media, Problem):
             return failed(
                 call, f"{target.path!r}: {media.message}" if target.path not in media.message else media.message
+            )
+        if is_image(found.data):
+            self._table.saw(
+                FileView(
+                    path=target.real,
+                    digest=found.digest,
+                    mtime_ns=found.stamp.mtime_ns,
+                    size=found.stamp.size,
+                    inode=found.stamp.inode,
+                    lines=0,
+                    is_media=True,
+                )
             )
         structured = {**media.structured, "file": {"filePath": target.path, **media.structured.get("file", {})}}
         return done(call, media.content, display=f"{display_call(call)}: {media.summary}", structured=structured)
@@ -159,6 +183,20 @@ def _decode(found: FileBytes, pages: str | None) -> Media | Problem:
     return read_image(found.data) if is_image(found.data) else read_notebook(found.data)
 
 
+def _view(target: Target, found: FileBytes, page: Page, file: TextFile) -> FileView:
+    return FileView(
+        path=target.real,
+        digest=found.digest,
+        mtime_ns=found.stamp.mtime_ns,
+        size=found.stamp.size,
+        inode=found.stamp.inode,
+        lines=page.total,
+        seen=((page.first, page.last),) if page.last >= page.first else (),
+        text=file.text,
+        is_shown=True,
+    )
+
+
 def _cut_line(line: str) -> str:
     if len(line) <= LINE_CHARACTERS:
         return line
@@ -193,7 +231,7 @@ def _structured(target: Target, file: TextFile, page: Page, view: FileView) -> d
             "startLine": page.first,
             "totalLines": page.total,
         },
-        "view": to_builtins(view),
+        "view": view_record(view),
     }
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from compositor.context.freshness.file_table import FileTable
 from compositor.ports import Tool, ToolScope
 
 from .background import Background
 from .background_tools import BashOutputTool, MonitorTool, TaskStopTool
 from .bash import BashTool, WorkingDirectory
 from .edit import EditTool
-from .file_table import FileTable
 from .glob import GlobTool
 from .grep import GrepTool
 from .notebook_edit import NotebookEditTool

@@ -11,6 +11,7 @@ from anyio import to_thread
 from msgspec import Struct, to_builtins
 
 from compositor.adapters.files import FileBytes, FileProblem, digest_of, read_file, write_file
+from compositor.context.freshness.file_table import FileTable, view_record
 from compositor.context.tools.builtin import BUILTIN
 from compositor.context.tools.display import counted, display_call
 from compositor.context.tools.patch import make_patch
@@ -18,7 +19,6 @@ from compositor.ports import ToolScope
 from compositor.types.tools import ToolCall, ToolDefinition, ToolOutcome
 
 from .edit import shown_original, whole_view
-from .file_table import FileTable
 from .paths import Target, find_target
 from .results import Problem, done, failed, read_input
 from .text_files import decode_text
@@ -57,13 +57,13 @@ class WriteTool:
         stamp = await to_thread.run_sync(write_file, target.real, data, None if old is None else old.stamp)
         if isinstance(stamp, FileProblem):
             return failed(call, f"{stamp.message}. Nothing was written.")
-        view = self._table.saw(whole_view(target.real, digest_of(data), stamp.mtime_ns, wanted.content))
+        view = self._table.saw(whole_view(target.real, digest_of(data), stamp, wanted.content))
         verb = "created" if old is None else "replaced"
         return done(
             call,
             f"{target.path} was {verb} ({counted(view.lines, 'line')}, {counted(len(data), 'byte')}).",
             display=f"{display_call(call)}: {verb}, {counted(view.lines, 'line')}",
-            structured={**_structured(wanted, target, old), "view": to_builtins(view)},
+            structured={**_structured(wanted, target, old), "view": view_record(view)},
         )
 
 

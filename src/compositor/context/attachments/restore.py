@@ -19,7 +19,8 @@ from compositor.types.diagnostics import Diagnostic, Severity
 from compositor.types.entries import AttachmentEntry, TranscriptEntry
 from compositor.types.json import raw_json
 
-from .table import Dedup, Restore, guard_problem, kind_of
+from .kinds import Dedup, Restore
+from .table import guard_problem, kind_of
 
 STEP = "restore"
 

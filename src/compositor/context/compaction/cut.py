@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from compositor.context.attachments.render import render_attachment
 from compositor.context.tokens import estimate_tokens
-from compositor.types.attachments import TextAttachment
 from compositor.types.blocks import ToolResultBlock, ToolUseBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, TranscriptEntry, UserEntry
 
@@ -61,8 +61,7 @@ def entry_tokens(entry: TranscriptEntry, scale: float = 1.0) -> int:
         case UserEntry(content=content) | AssistantEntry(content=content):
             return estimate_tokens(msgspec.json.encode(content), scale)
         case AttachmentEntry(attachment=attachment):
-            text = attachment.text if isinstance(attachment, TextAttachment) else str(getattr(attachment, "text", ""))
-            return estimate_tokens(text.encode("utf-8", "replace"), scale)
+            return estimate_tokens(msgspec.json.encode(render_attachment(attachment)), scale)
         case _:
             return 0
 

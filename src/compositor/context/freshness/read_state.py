@@ -12,11 +12,11 @@ from pathlib import PurePosixPath
 import msgspec
 from msgspec import Struct
 
-from compositor.types.attachments import TextAttachment
+from compositor.types.attachments import DiffAttachment, FileAttachment, TextAttachment
 from compositor.types.blocks import ToolResultBlock, ToolUseBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, TranscriptEntry, UserEntry
 
-KIND = "edited_text_file"
+from .changed import EDITED, MOVED
 
 _SEEING = {"Read": "file_path", "Write": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path"}
 
@@ -35,11 +35,13 @@ def seen_files(entries: Iterable[TranscriptEntry], cwd: str) -> dict[str, str]:
                     block for block in entry.content if isinstance(block, ToolResultBlock) and not block.is_error
                 )
                 seen |= {calls[block.tool_use_id]: entry.time for block in results if block.tool_use_id in calls}
-            case AttachmentEntry(attachment=TextAttachment(kind=kind, path=str(path), text=text)) if kind == KIND:
+            case AttachmentEntry(attachment=TextAttachment(kind=kind, path=str(path), text=text)) if kind == EDITED:
                 seen[path] = entry.time
-                if text == _words(path, None):
+                if text.startswith((_words(path, None), f"{path} {MOVED}")):
                     # Told to be gone: nothing more is to be said of it until it is read again.
                     del seen[path]
+            case AttachmentEntry(attachment=DiffAttachment(path=path) | FileAttachment(kind="file", path=path)):
+                seen[path] = entry.time
             case _:
                 pass
     return seen
@@ -51,7 +53,7 @@ def changed_notes(seen: Mapping[str, str], modified: Mapping[str, str | None]) -
     `modified` has the time of change of each file in the same form, `None` for one that is not there.
     """
     return tuple(
-        TextAttachment(kind=KIND, path=path, text=_words(path, modified[path]))
+        TextAttachment(kind=EDITED, path=path, text=_words(path, modified[path]))
         for path, time in seen.items()
         if path in modified and _is_newer(modified[path], time)
     )

@@ -7,14 +7,14 @@ content of system messages, and only out of kinds whose every word is the client
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import assert_never
+from collections.abc import Iterable
 
 from msgspec import Struct
 
+from compositor.context.attachments.table import wished_lane
 from compositor.context.prompt.envelope import REMINDER_CLOSING, REMINDER_OPENING, neutralize_text
-from compositor.types.attachments import Attachment, QueuedInput, TextAttachment, UnknownAttachment
-from compositor.types.blocks import TextBlock
+from compositor.types.attachments import QueuedInput
+from compositor.types.blocks import ContentBlock, TextBlock
 from compositor.types.entries import AttachmentEntry
 from compositor.types.instructions import EnforcementPower, Instruction, InstructionClass, ModelAuthority, Region
 from compositor.types.messages import Part
@@ -44,18 +44,6 @@ SYSTEM_NOTE_INSTRUCTION = Instruction(
     why_here="the client's own word on mode, date and budget, where model and platform take it (R219)",
 )
 
-# Kinds whose text is the client's own, with the lane they would like. All others may carry words of files, servers or people, and a
-# system message would lend those the weight of the operator (R220).
-KIND_LANES: Mapping[str, Lane] = {
-    "plan_mode": Lane.API_SYSTEM,
-    "plan_mode_exit": Lane.API_SYSTEM,
-    "auto_mode": Lane.API_SYSTEM,
-    "auto_mode_exit": Lane.API_SYSTEM,
-    "mode_change": Lane.API_SYSTEM,
-    "date_change": Lane.API_SYSTEM,
-    "token_usage": Lane.TURN_SYSTEM,
-    "budget": Lane.TURN_SYSTEM,
-}
 SYSTEM_LANES = (Lane.API_SYSTEM, Lane.TURN_SYSTEM)
 _NOTE_LANES = (Lane.REMINDER, *SYSTEM_LANES)
 
@@ -67,19 +55,6 @@ class ChosenLane(Struct, frozen=True):
     why: str
 
 
-def render_attachment(attachment: Attachment) -> str | None:
-    """The bare text of an attachment; `None` for a kind that nobody here can render."""
-    match attachment:
-        case TextAttachment(text=text):
-            return text
-        case QueuedInput(text=text, origin=origin):
-            return text if origin is Origin.HUMAN else f"{_SPEAKERS[origin]} says:\n{text}"
-        case UnknownAttachment():
-            return None
-        case _:
-            assert_never(attachment)
-
-
 def choose_lane(entry: AttachmentEntry, facts: Facts) -> ChosenLane:
     """The carrier of a note: as it was sent before, else by kind, model, platform and what the service has refused."""
     attachment = entry.attachment
@@ -88,7 +63,7 @@ def choose_lane(entry: AttachmentEntry, facts: Facts) -> ChosenLane:
     frozen = facts.lanes.get(entry.uuid)
     if frozen in _NOTE_LANES and _can_carry(frozen, facts):
         return ChosenLane(frozen, "as at its first send (R222)")
-    wished = Lane.REMINDER if isinstance(attachment, QueuedInput) else KIND_LANES.get(attachment.kind, Lane.REMINDER)
+    wished = Lane.REMINDER if isinstance(attachment, QueuedInput) else wished_lane(attachment.kind)
     if wished is Lane.REMINDER:
         return ChosenLane(Lane.REMINDER, f"{attachment.kind!r} may carry words that are not the client's")
     if not facts.system_role:
@@ -107,10 +82,12 @@ def _can_carry(lane: Lane, facts: Facts) -> bool:
     return facts.system_role or lane is Lane.REMINDER
 
 
-def note_part(entry: AttachmentEntry, text: str, chosen: ChosenLane) -> Part:
-    """The note as it stands in its lane: in the envelope inside a user message, bare otherwise."""
+def note_part(entry: AttachmentEntry, block: ContentBlock, chosen: ChosenLane) -> Part:
+    """A block of a note as it stands in its lane: text in the envelope inside a user message, bare otherwise."""
     origin = Attribution(Source("entry", entry.uuid), chosen.lane, Lifetime.CONVERSATION, chosen.why)
-    return Part(TextBlock(reminder(text) if chosen.lane is Lane.REMINDER else text), origin)
+    if isinstance(block, TextBlock) and chosen.lane is Lane.REMINDER:
+        block = TextBlock(reminder(block.text))
+    return Part(block, origin)
 
 
 def as_reminder(part: Part, why: str) -> Part:
@@ -134,12 +111,3 @@ def lanes_of(chunks: Iterable[Chunk]) -> dict[str, Lane]:
                 if origin.source.kind == "entry":
                     lanes.setdefault(origin.source.name, origin.lane)
     return lanes
-
-
-_SPEAKERS: Mapping[Origin, str] = {
-    Origin.CHANNEL: "A channel, not the user,",
-    Origin.PEER: "Another agent, not the user,",
-    Origin.TASK_NOTIFICATION: "A background task, not the user,",
-    Origin.OBSERVER: "An observer, not the user,",
-    Origin.UNCLASSIFIED: "Somebody unknown, not the user,",
-}

@@ -40,6 +40,11 @@ def _is_reminder(draft: Draft) -> bool:
     return draft.role is Role.USER and bool(draft.parts) and all(p.origin.lane is Lane.REMINDER for p in draft.parts)
 
 
+def _is_words(draft: Draft) -> bool:
+    """A picture stays a block of its own: only text may stand beside an error (L63)."""
+    return _is_reminder(draft) and all(isinstance(part.block, TextBlock) for part in draft.parts)
+
+
 def _demoted(draft: Draft) -> Draft:
     parts = tuple(as_reminder(part, _HOMELESS) for part in draft.parts)
     return msgspec.structs.replace(draft, role=Role.USER, parts=parts)
@@ -47,7 +52,7 @@ def _demoted(draft: Draft) -> Draft:
 
 def _with_notes_in_results(drafts: Sequence[Draft]) -> Sequence[Draft]:
     host = _last_host(drafts)
-    reminders = [part for draft in drafts if _is_reminder(draft) for part in draft.parts]
+    reminders = [part for draft in drafts if _is_words(draft) for part in draft.parts]
     if host is None or not reminders:
         return drafts
     at, position = host
@@ -55,7 +60,7 @@ def _with_notes_in_results(drafts: Sequence[Draft]) -> Sequence[Draft]:
     parts = list(placed[at].parts)
     parts[position] = _with_notes(parts[position], reminders)
     placed[at] = msgspec.structs.replace(placed[at], parts=tuple(parts))
-    return [draft for draft in placed if not _is_reminder(draft)]
+    return [draft for draft in placed if not _is_words(draft)]
 
 
 def _last_host(drafts: Sequence[Draft]) -> tuple[int, int] | None:

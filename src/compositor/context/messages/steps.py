@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from compositor.context.attachments.render import render_attachment
 from compositor.types.blocks import TextBlock, ToolResultBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, TranscriptEntry, UserEntry
 from compositor.types.messages import TURN_SCOPED, Part, Role, WireMessage
@@ -22,7 +23,7 @@ from compositor.types.provenance import Attribution, Lane, Lifetime, Source
 from .clean import clean_blocks
 from .defuse import defuse_tags
 from .drafts import Draft, Notes, RoundContext, Step, conversation, internal_kind, is_unfinished
-from .lanes import SYSTEM_LANES, choose_lane, note_part, render_attachment
+from .lanes import SYSTEM_LANES, choose_lane, note_part
 from .pairs import repair_pairs
 from .place import place_notes
 from .server_pairs import repair_server_pairs
@@ -49,14 +50,15 @@ def expand_attachments(context: RoundContext, drafts: Sequence[Draft], notes: No
         if not isinstance(entry, AttachmentEntry):
             expanded.append(draft)
             continue
-        text = render_attachment(entry.attachment)
-        if text is None or not text.strip():
-            reason = "its kind is unknown" if text is None else "it says nothing"
+        blocks = render_attachment(entry.attachment)
+        if not blocks:
+            reason = "its kind is unknown" if blocks is None else "it says nothing"
             notes.leave_out("expand", f"an attachment of kind {entry.attachment.kind!r}", reason, draft.source)
             continue
         chosen = choose_lane(entry, context.facts)
         role = Role.SYSTEM if chosen.lane in SYSTEM_LANES else Role.USER
-        expanded.append(Draft(role=role, parts=(note_part(entry, text, chosen),), source=draft.source))
+        parts = tuple(note_part(entry, block, chosen) for block in blocks)
+        expanded.append(Draft(role=role, parts=parts, source=draft.source))
     return expanded
 
 

@@ -13,7 +13,8 @@ CONTEXT = 3
 """Unchanged lines shown around a change."""
 
 # difflib is quadratic; a longer middle becomes one hunk, which is still correct.
-_MAX_COMPARED = 2_000
+MAX_COMPARED = 2_000
+"""Lines of a changed middle that are compared line by line."""
 
 
 class Hunk(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -51,7 +52,7 @@ def _changes(before: list[str], after: list[str]) -> list[tuple[int, int, int, i
     old_middle, new_middle = before[head : len(before) - tail], after[head : len(after) - tail]
     if not old_middle and not new_middle:
         return []
-    if len(old_middle) + len(new_middle) > _MAX_COMPARED:
+    if len(old_middle) + len(new_middle) > MAX_COMPARED:
         return [(head, len(before) - tail, head, len(after) - tail)]
     matcher = SequenceMatcher(None, old_middle, new_middle, autojunk=False)
     return [

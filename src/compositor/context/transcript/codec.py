@@ -14,23 +14,31 @@ from msgspec import Raw, Struct
 
 from compositor.context.wire.canonical import encode_json
 from compositor.errors import TranscriptFormatError
-from compositor.types.attachments import Attachment, QueuedInput, TextAttachment, UnknownAttachment
-from compositor.types.blocks import ContentBlock, ParsedBlocks, parse_content
 from compositor.types.entries import (
     AssistantEntry,
     AttachmentEntry,
     MarkerEntry,
-    Origin,
     UnknownEntry,
     UserEntry,
 )
+from compositor.types.gathering import Gathered
 from compositor.types.journal import OutcomeRecord, SendRecord, SentEntry
 from compositor.types.json import EMPTY_OBJECT, repair_raw
 from compositor.types.request import MarkerPlan, RequestOptions
 from compositor.types.snapshot import PrefixEvent
 
 from . import shapes
-from .raw import BLANK, fields_of, owned, repair_strings, repaired_json, text_field
+from .attachment_shapes import decode_attachment, encode_attachment, known_origin
+from .raw import (
+    BLANK,
+    encode_line,
+    fields_of,
+    owned,
+    parsed_content,
+    raw_content,
+    repaired_json,
+    text_field,
+)
 from .shapes import copy_fields
 
 
@@ -78,7 +86,7 @@ def encode_record(record: Record) -> bytes:
     """
     if isinstance(record, UnknownEntry) and decode_line(bytes(record.raw)) == record:
         return bytes(repair_raw(record.raw)).strip() + b"\n"
-    line = _with_extra(_encode_shape(_to_line(record)), record)
+    line = _with_extra(encode_line(_to_line(record)), record)
     try:
         msgspec.json.decode(line, type=Raw)
         line.decode()
@@ -136,13 +144,13 @@ def _to_line(record: Record) -> Struct:
                 id=record.uuid,
                 origin=record.origin.value,
                 meta=record.is_meta,
-                content=_raw_content(record.content),
+                content=raw_content(record.content),
             )
         case AssistantEntry():
-            return copy_fields(record, shapes.AssistantLine, id=record.uuid, content=_raw_content(record.content))
+            return copy_fields(record, shapes.AssistantLine, id=record.uuid, content=raw_content(record.content))
         case AttachmentEntry():
             return copy_fields(
-                record, shapes.AttachmentLine, id=record.uuid, attachment=Raw(_encode_attachment(record.attachment))
+                record, shapes.AttachmentLine, id=record.uuid, attachment=Raw(encode_attachment(record.attachment))
             )
         case MarkerEntry():
             return copy_fields(record, shapes.MarkerLine, id=record.uuid)
@@ -156,6 +164,7 @@ def _to_line(record: Record) -> Struct:
                 markers=tuple(copy_fields(marker, shapes.MarkerShape) for marker in record.markers),
                 options=_options_shape(record.options),
                 events=tuple(copy_fields(event, shapes.EventShape) for event in record.events),
+                gathered=tuple(copy_fields(one, shapes.GatheredShape) for one in record.gathered),
             )
         case OutcomeRecord():
             return copy_fields(record, shapes.OutcomeLine)
@@ -175,7 +184,7 @@ def _from_line(shape: shapes.Line, text: bytes, notes: tuple[str, ...]) -> Decod
         case shapes.AssistantLine():
             return _assistant(shape, text, notes)
         case shapes.AttachmentLine():
-            given = {"attachment": _decode_attachment(shape.attachment), "extra": _extra(text, shape)}
+            given = {"attachment": decode_attachment(shape.attachment), "extra": _extra(text, shape)}
             return Decoded(copy_fields(shape, AttachmentEntry, uuid=shape.id, **given), notes)
         case shapes.MarkerLine():
             given = {"detail": owned(shape.detail), "extra": _extra(text, shape)}
@@ -194,10 +203,10 @@ def _from_line(shape: shapes.Line, text: bytes, notes: tuple[str, ...]) -> Decod
 
 
 def _user(shape: shapes.UserLine, text: bytes, notes: tuple[str, ...]) -> Decoded:
-    parsed = _parse(shape.content)
+    parsed = parsed_content(shape.content)
     if parsed is None:
         return _odd_shape(text, "content is neither text nor a list of blocks", notes)
-    origin = _origin(shape.origin)
+    origin = known_origin(shape.origin)
     if origin.value != shape.origin:
         notes = (*notes, f"an unknown origin {shape.origin!r} is read as {origin.value!r}")
     entry = UserEntry(
@@ -212,12 +221,8 @@ def _user(shape: shapes.UserLine, text: bytes, notes: tuple[str, ...]) -> Decode
     return Decoded(entry, notes + parsed.notes)
 
 
-def _origin(name: str) -> Origin:
-    return Origin(name) if name in _ORIGINS else Origin.UNCLASSIFIED
-
-
 def _assistant(shape: shapes.AssistantLine, text: bytes, notes: tuple[str, ...]) -> Decoded:
-    parsed = _parse(shape.content)
+    parsed = parsed_content(shape.content)
     if parsed is None:
         return _odd_shape(text, "content is neither text nor a list of blocks", notes)
     entry = copy_fields(shape, AssistantEntry, uuid=shape.id, content=parsed.blocks, extra=_extra(text, shape))
@@ -232,6 +237,7 @@ def _send(shape: shapes.SendLine) -> SendRecord:
         markers=tuple(copy_fields(marker, MarkerPlan) for marker in shape.markers),
         options=_options(shape.options),
         events=tuple(copy_fields(event, PrefixEvent) for event in shape.events),
+        gathered=tuple(copy_fields(one, Gathered) for one in shape.gathered),
     )
 
 
@@ -277,60 +283,10 @@ def _odd_shape(text: bytes, why: str, notes: tuple[str, ...]) -> Decoded:
     return Decoded(entry, (*notes, f"a {kind!r} record is kept but not used: {why}"))
 
 
-def _parse(content: Raw) -> ParsedBlocks | None:
-    try:
-        return parse_content(content)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _raw_content(content: tuple[ContentBlock, ...]) -> Raw:
-    try:
-        return Raw(encode_json(content))
-    except UnicodeEncodeError:
-        return Raw(encode_json(repair_strings(content)))
-
-
-def _encode_attachment(attachment: Attachment) -> bytes:
-    match attachment:
-        case TextAttachment():
-            return _encode_shape(copy_fields(attachment, shapes.TextShape))
-        case QueuedInput():
-            return _encode_shape(copy_fields(attachment, shapes.QueuedShape))
-        case UnknownAttachment():
-            return _encode_shape(copy_fields(attachment, shapes.UnknownShape))
-        case _:
-            assert_never(attachment)
-
-
-def _decode_attachment(raw: Raw) -> Attachment:
-    try:
-        shape = _decode_attachment_shape(raw)
-    except msgspec.MsgspecError:
-        return UnknownAttachment(kind=text_field(fields_of(raw) or {}, "kind") or "?", raw=owned(raw))
-    if isinstance(shape, shapes.TextShape):
-        return copy_fields(shape, TextAttachment)
-    if isinstance(shape, shapes.QueuedShape):
-        return copy_fields(shape, QueuedInput, origin=_origin(shape.origin))
-    return copy_fields(shape, UnknownAttachment, raw=owned(shape.raw))
-
-
-def _encode_shape(shape: Struct) -> bytes:
-    """One line without its break. Surrogates and line breaks can only stand in raw parts or strings: both are repaired."""
-    try:
-        line = _encode(shape)
-    except UnicodeEncodeError:
-        line = _encode(repair_strings(shape))
-    return bytes(repair_raw(Raw(line)))
-
-
 def _present(raw: Raw) -> Raw | None:
     return None if bytes(raw) == bytes(shapes.ABSENT) else owned(raw)
 
 
 _RAW_OPTIONS = ("thinking", "tool_choice", "metadata", "context_management", "output_config", "diagnostics")
-_ORIGINS = frozenset(origin.value for origin in Origin)
 _FIELDS = {shape: frozenset((*shape.__struct_fields__, "type")) for shape in get_args(shapes.Line)}
-_encode = msgspec.json.Encoder().encode
 _decode_shape = msgspec.json.Decoder(shapes.Line).decode
-_decode_attachment_shape = msgspec.json.Decoder(shapes.TextShape | shapes.QueuedShape | shapes.UnknownShape).decode

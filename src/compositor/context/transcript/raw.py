@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw, Struct
 
+from compositor.context.wire.canonical import encode_json
+from compositor.types.blocks import ContentBlock, ParsedBlocks, parse_content
 from compositor.types.json import repair_raw, repair_text
 
 Fields: TypeAlias = Mapping[str, Raw]
@@ -68,5 +70,31 @@ def owned(raw: Raw) -> Raw:
     return Raw(bytes(repair_raw(raw)))
 
 
+def encode_line(shape: Struct) -> bytes:
+    """One line without its break. Surrogates and line breaks can only stand in raw parts or strings: both are repaired."""
+    try:
+        line = _encode(shape)
+    except UnicodeEncodeError:
+        line = _encode(repair_strings(shape))
+    return bytes(repair_raw(Raw(line)))
+
+
+def raw_content(content: tuple[ContentBlock, ...]) -> Raw:
+    """Blocks as they stand in a line."""
+    try:
+        return Raw(encode_json(content))
+    except UnicodeEncodeError:
+        return Raw(encode_json(repair_strings(content)))
+
+
+def parsed_content(content: Raw) -> ParsedBlocks | None:
+    """Blocks as they were stored; `None` when they are no blocks."""
+    try:
+        return parse_content(content)
+    except (ValueError, RecursionError):
+        return None
+
+
+_encode = msgspec.json.Encoder().encode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_text = msgspec.json.Decoder(str).decode

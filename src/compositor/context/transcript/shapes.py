@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Raw, Struct
 
+from compositor.types.gathering import FactState
 from compositor.types.journal import SendOutcome
 from compositor.types.provenance import Lane, Lifetime
 from compositor.types.request import CacheRegion, Ttl
@@ -58,25 +59,6 @@ class AssistantLine(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     usage: Usage | None = None
     prefix_digest: str | None = None
     content: Raw
-
-
-class TextShape(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="shape", tag="text"):
-    kind: str
-    text: str
-    path: str | None = None
-    line: int | None = None
-    name: str = ""
-
-
-class QueuedShape(Struct, frozen=True, kw_only=True, tag_field="shape", tag="queued_input"):
-    kind: str
-    text: str
-    origin: str
-
-
-class UnknownShape(Struct, frozen=True, kw_only=True, tag_field="shape", tag="unknown"):
-    kind: str
-    raw: Raw
 
 
 class AttachmentLine(Struct, frozen=True, kw_only=True, tag="attachment"):
@@ -148,6 +130,15 @@ class EventShape(Struct, frozen=True, kw_only=True, omit_defaults=True):
     entry: str | None = None
 
 
+class GatheredShape(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    state: FactState
+    seconds: float
+    size: int
+    waited: float
+    reason: str = ""
+
+
 class SendLine(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="send"):
     request_id: str
     time: str
@@ -165,6 +156,7 @@ class SendLine(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="send"
     cleared: tuple[str, ...] = ()
     forecast_read: int | None = None
     forecast_written: int | None = None
+    gathered: tuple[GatheredShape, ...] = ()
 
 
 class OutcomeLine(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="outcome"):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 
+from compositor.context.attachments.render import attachment_text
 from compositor.context.cache.attribution import Verdict
 from compositor.context.transcript.codec import Damaged, SessionHeader, decode_line
-from compositor.types.attachments import TextAttachment
 from compositor.types.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, UserEntry
 from compositor.types.journal import OutcomeRecord, SendOutcome, SendRecord
@@ -105,7 +105,7 @@ class OwnReplay:
 
     def _spoken(self, entry: UserEntry | AssistantEntry | AttachmentEntry) -> None:
         if isinstance(entry, AttachmentEntry):
-            text = entry.attachment.text if isinstance(entry.attachment, TextAttachment) else ""
+            text = attachment_text(entry.attachment)
             self._count(f"attachment {entry.attachment.kind}", weight(text.encode("utf-8", "replace")))
             return
         role = "user" if isinstance(entry, UserEntry) else "assistant"

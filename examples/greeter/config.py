@@ -1,0 +1,5 @@
+"""Where the greeter listens."""
+
+HOST = 'localhost'
+PORT = 3000
+GREETING = 'Hello'
