@@ -1,4 +1,4 @@
 """Attachments: the table of kinds, and what their records mean when a session goes on.
 
-Decides kinds as rows and their restoring. Rendering is `context/messages/lanes.py`.
+Decides kinds as rows, a file a category, their words and their restoring. Which lane carries them is `context/messages/lanes.py`.
 """
