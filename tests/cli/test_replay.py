@@ -68,10 +68,22 @@ def test_the_page_needs_nothing_from_outside(call: Any, folder: Path, tmp_path: 
 
 
 def test_other_models_and_thresholds_can_be_asked_for(call: Any, folder: Path) -> None:
-    out = call("replay", str(folder), "--model", "claude-haiku-4-5", "--compact-at", "20000", "--defer", "1000").out
+    out = call(
+        "replay",
+        str(folder),
+        "--model",
+        "claude-haiku-4-5",
+        "--compact-at",
+        "20000",
+        "--defer",
+        "1000",
+        "--price",
+        "2.5/12",
+    ).out
     assert "all on claude-haiku-4-5" in out
     assert "compact at 20,000 tokens" in out
     assert "defer 1,000 tokens" in out
+    assert "all at $2.5 and $12 a million" in out
 
 
 def test_wrong_inputs_are_one_sentence(call: Any, folder: Path, tmp_path: Path) -> None:
@@ -80,6 +92,7 @@ def test_wrong_inputs_are_one_sentence(call: Any, folder: Path, tmp_path: Path) 
     assert "there is nothing at" in gone.err
     model = call("replay", str(folder), "--model", "gpt-x")
     assert "no price is known for 'gpt-x'" in model.err
+    assert "is not two prices like 2.5/12" in call("replay", str(folder), "--price", "cheap").err
     (tmp_path / "empty").mkdir()
     assert call("replay", str(tmp_path / "empty")).code == 1
 

@@ -35,6 +35,19 @@ def test_a_server_that_nobody_calls_is_named_once_there_are_enough_sessions() ->
     assert find_hazards(sessions[1:], {"github"}) == ()
 
 
+def test_a_server_that_takes_more_than_it_brings_is_weighed() -> None:
+    sessions = [session(result_of_mcp__git__log=50), session(result_of_mcp__big__read=90_000)]
+    requests = sum(len(one.requests) for one in sessions)
+    weights = {"git": 5_000, "big": 5_000, "light": 100, "unused": 5_000}
+    (found,) = find_hazards(sessions, (), weights)
+    assert found.what == "MCP server git"
+    assert (
+        f"5,000 tokens of every request, {5_000 * requests:,} in {requests} of them; its results brought 50"
+        in found.detail
+    )
+    assert "deferred" in found.cure
+
+
 def test_hooks_that_failed_are_named() -> None:
     recorder = begun()
     recorder.attach(type="hook_non_blocking_error", hookName="Stop", stderr="no such file")

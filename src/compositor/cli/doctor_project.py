@@ -101,7 +101,26 @@ def _recorded(cwd: str) -> Iterator[Hazard]:
     files = find_transcripts([str(folder) for folder in folders if folder.is_dir()])
     said = load_settings(places).compositor.prices
     sessions = [one.session for one in replay_files(files, home=None, said=said) if one.session is not None]
-    yield from find_hazards(sessions, {entry.name for entry in load_servers(places, home, os.environ).entries})
+    servers = {entry.name for entry in load_servers(places, home, os.environ).entries}
+    yield from find_hazards(sessions, servers, _weights(home, folders[1], servers))
+
+
+def _weights(home: Path, sessions: Path, servers: set[str]) -> dict[str, int]:
+    """Tokens that the tools of each server take in a request, as the newest session of the project sent them; deferred ones take a line."""
+    from compositor.adapters.sessions.heads import HeadStore
+    from compositor.adapters.sessions.reading import read_transcript
+    from compositor.context.tokens import estimate_tokens
+    from compositor.context.wire.canonical import encode_tool
+
+    newest = max(sessions.glob("*.jsonl"), key=lambda path: path.stat().st_mtime, default=None)
+    sends = () if newest is None else read_transcript(newest).journal.sends
+    head = HeadStore(home).get(sends[-1].record.head_digest) if sends else None
+    weights: dict[str, int] = {}
+    for tool in () if head is None else head.tools:
+        server = next((name for name in servers if tool.definition.name.startswith(f"mcp__{name}__")), None)
+        if server is not None and not tool.definition.deferred:
+            weights[server] = weights.get(server, 0) + estimate_tokens(encode_tool(tool.definition))
+    return weights
 
 
 _BUILT_IN = frozenset(

@@ -5,12 +5,13 @@ Decides options and tables. Reads transcripts only; keeps what it found in COMPO
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -22,6 +23,25 @@ if TYPE_CHECKING:
     from compositor.insight.replay.simulate import Plan
 
 TABLES = ("project", "model", "day", "session", "cause", "source")
+
+
+class Dollars(click.ParamType):  # type: ignore[type-arg]  # only newer versions can be subscripted
+    """Two prices in dollars, with a slash between."""
+
+    name = "prices"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
+        """Input and output; neither may be negative."""
+        if isinstance(value, tuple):
+            return value
+        put, slash, out = str(value).partition("/")
+        try:
+            found = float(put), float(out)
+        except ValueError:
+            found = (-1.0, -1.0)
+        if not slash or not all(0 <= one < math.inf for one in found):
+            self.fail(f"{value!r} is not two prices like 2.5/12", param, ctx)
+        return found
 
 
 @click.command(
@@ -71,6 +91,14 @@ TABLES = ("project", "model", "day", "session", "cause", "source")
     metavar="TOKENS",
     help="Also ask: what if so much of the tools had been deferred?",
 )
+@click.option(
+    "--price",
+    "prices",
+    multiple=True,
+    type=Dollars(),
+    metavar="IN/OUT",
+    help="Also ask: what if a million tokens cost this much, as in 2.5/12?",
+)
 @click.option("--no-keep", is_flag=True, help="Neither use nor keep results of single files.")
 def command(
     *,
@@ -83,6 +111,7 @@ def command(
     models: tuple[str, ...],
     thresholds: tuple[int, ...],
     deferred: tuple[int, ...],
+    prices: tuple[tuple[float, float], ...],
     no_keep: bool,
 ) -> int:
     """Replay the transcripts at or below each PATH: tokens, money, cache breaks with cause and evidence, and what would have been cheaper.
@@ -100,7 +129,7 @@ def command(
     said = load_settings(find_places(os.path.realpath(Path.cwd()), os.environ)).compositor.prices
     home = find_home(os.environ)
     files = find_transcripts(paths or _usual(home))
-    gathering = Gathering(plans=_plans(models, thresholds, deferred), said=said)
+    gathering = Gathering(plans=_plans(models, thresholds, deferred, prices), said=said)
     with RequestTable.open(parquet) as table, _progress(sum(size for _, size in files)) as advance:
         for replayed in replay_files(files, home=None if no_keep else home, said=said):
             if replayed.session is None:
@@ -128,7 +157,12 @@ def _usual(home: Path) -> list[str]:
     return [str(folder) for folder in (config, home / "sessions") if folder.is_dir()]
 
 
-def _plans(models: tuple[str, ...], thresholds: tuple[int, ...], deferred: tuple[int, ...]) -> list[Plan]:
+def _plans(
+    models: tuple[str, ...],
+    thresholds: tuple[int, ...],
+    deferred: tuple[int, ...],
+    prices: tuple[tuple[float, float], ...],
+) -> list[Plan]:
     from compositor.config.price import find_price
     from compositor.errors import UsageError
     from compositor.insight.replay.simulate import Plan
@@ -140,6 +174,7 @@ def _plans(models: tuple[str, ...], thresholds: tuple[int, ...], deferred: tuple
         *(Plan(name=f"all on {model}", model=model) for model in models),
         *(Plan(name=f"compact at {tokens:,} tokens", threshold=tokens) for tokens in thresholds),
         *(Plan(name=f"defer {tokens:,} tokens", defer=tokens) for tokens in deferred),
+        *(Plan(name=f"all at ${put:g} and ${out:g} a million", prices=(put, out)) for put, out in prices),
     ]
 
 

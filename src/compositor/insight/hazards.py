@@ -5,7 +5,7 @@ Decides what counts as a hazard. Looks at replayed sessions only; what stands in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -16,6 +16,15 @@ ENOUGH = 3
 """Sessions with requests before it is said that something was never used."""
 
 
+WORTH_A_LOOK = 500
+"""Tokens of tools below which a server is never said to be dear."""
+
+DEAR = 20
+"""Tokens of tools that stood in requests, for each token of results, from which a server is."""
+
+NO_WEIGHTS: Mapping[str, int] = {}
+
+
 class Hazard(Struct, frozen=True, kw_only=True):
     """One thing to mend. `what` is a short name, `detail` says what was seen, `cure` what to do."""
 
@@ -24,10 +33,15 @@ class Hazard(Struct, frozen=True, kw_only=True):
     cure: str
 
 
-def find_hazards(sessions: Sequence[Session], servers: Collection[str]) -> tuple[Hazard, ...]:
-    """Hazards of one project, dearest breaks first. `servers` are the names of the configured MCP servers."""
+def find_hazards(
+    sessions: Sequence[Session], servers: Collection[str], weights: Mapping[str, int] = NO_WEIGHTS
+) -> tuple[Hazard, ...]:
+    """Hazards of one project, dearest breaks first. `servers` are the names of the configured MCP servers.
+
+    `weights` are the tokens that a server's tools take in a request, where that is known.
+    """
     active = [session for session in sessions if session.requests]
-    return (*_breaks(active), *_servers(active, servers), *_hooks(active))
+    return (*_breaks(active), *_servers(active, servers), *_weighed(active, weights), *_hooks(active))
 
 
 def _breaks(sessions: Sequence[Session]) -> list[Hazard]:
@@ -59,6 +73,25 @@ def _servers(sessions: Sequence[Session], servers: Collection[str]) -> list[Haza
         for name in sorted(servers)
         if not any(source.startswith(f"result of mcp__{name}__") for source in used)
     ]
+
+
+def _weighed(sessions: Sequence[Session], weights: Mapping[str, int]) -> list[Hazard]:
+    """Servers that are used, but whose tools take far more than their results ever brought."""
+    requests = sum(len(session.requests) for session in sessions)
+    found = []
+    for name, tokens in sorted(weights.items()):
+        brought = sum(
+            count
+            for session in sessions
+            for source, count in session.sources.items()
+            if source.startswith(f"result of mcp__{name}__")
+        )
+        stood = tokens * requests
+        if brought and tokens >= WORTH_A_LOOK and stood > DEAR * brought:
+            detail = f"its tools take {tokens:,} tokens of every request, {stood:,} in {requests:,} of them; its results brought {brought:,}"
+            cure = "leave its tools deferred, allow only those that are used, or disable it here; `compositor tools` shows what each takes"
+            found.append(Hazard(what=f"MCP server {name}", detail=detail, cure=cure))
+    return found
 
 
 def _hooks(sessions: Sequence[Session]) -> list[Hazard]:

@@ -8,7 +8,6 @@ their texts.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from datetime import datetime
 
 import msgspec
@@ -60,7 +59,7 @@ class ForeignReplay:
         self._calls: dict[str, str] = {}
         self._requests: list[Request] = []
         self._lanes: dict[str, _Lane] = {}
-        self._sources: Counter[str] = Counter()
+        self._sources: dict[str, int] = {}
         self._scale = Scale()
         self._number = 0
         self._size = 0
@@ -91,7 +90,7 @@ class ForeignReplay:
             lines=self._number,
             size=self._size,
             requests=tuple(self._requests),
-            sources=dict(self._sources),
+            sources=self._sources,
             damaged=self._damaged,
         )
 
@@ -114,7 +113,10 @@ class ForeignReplay:
 
     def _lane(self, line: Line) -> _Lane:
         name = line.agent_id or ("sidechain" if line.is_sidechain else "")
-        return self._lanes.setdefault(name, _Lane())
+        lane = self._lanes.get(name)
+        if lane is None:
+            lane = self._lanes[name] = _Lane()
+        return lane
 
     def _notice(self, line: Line, lane: _Lane) -> None:
         if line.subtype == "compact_boundary":
@@ -151,7 +153,7 @@ class ForeignReplay:
         if b'"SessionStart:resume"' in data:
             lane.events.append(Event(Cause.RESUME, "the session was resumed (its start hook says so)"))
         tokens = 0 if kind in _NOT_SENT else weight(data)
-        self._sources[f"attachment {kind}"] += tokens
+        self._add(f"attachment {kind}", tokens)
         return _Group(parent.tokens + tokens, parent.blocks + bool(tokens), parent.request, answer=False)
 
     def _answer(self, line: Line, message: Message, parent: _Group, lane: _Lane) -> _Group:
@@ -221,9 +223,12 @@ class ForeignReplay:
                 named = f"result of {self._calls.pop(block.tool_use_id, '?')}"
             elif source == "text":
                 named = f"{line.type} text"
-            self._sources[named] += tokens
+            self._add(named, tokens)
             total += tokens
         return total
+
+    def _add(self, source: str, tokens: int) -> None:
+        self._sources[source] = self._sources.get(source, 0) + tokens
 
 
 def _usages(reported: Reported | None) -> dict[str, Usage | None]:

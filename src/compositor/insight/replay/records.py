@@ -5,7 +5,6 @@ Decides what is looked at (project-conventions 10.2). A line of an odd shape is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -77,21 +76,23 @@ def read_line(data: bytes) -> Line | None:
         return _odd(data)
 
 
-def weigh(block: Block) -> Iterator[tuple[str, int]]:
+Weighed = tuple[tuple[str, int], ...]
+
+
+def weigh(block: Block) -> Weighed:
     """The block's estimated tokens with their source: `assistant text`, `thinking`, `call`, `result`, `image`, `text`."""
-    match block.type:
-        case "text":
-            yield "text", weight(bytes(block.text))
-        case "thinking" | "redacted_thinking":
-            yield "thinking", weight(bytes(block.thinking))
-        case "tool_use" | "server_tool_use":
-            yield "call", weight(bytes(block.input)) + _CALL
-        case "tool_result":
-            yield from _weigh_result(bytes(block.content))
-        case "image" | "document":
-            yield "image", IMAGE_TOKENS
-        case _:
-            yield "other", weight(bytes(block.content))
+    kind = block.type
+    if kind == "text":
+        return (("text", weight(bytes(block.text))),)
+    if kind == "tool_result":
+        return _weigh_result(bytes(block.content))
+    if kind in _CALLS:
+        return (("call", weight(bytes(block.input)) + _CALL),)
+    if kind in _THINKING:
+        return (("thinking", weight(bytes(block.thinking))),)
+    if kind in _MEDIA:
+        return (("image", IMAGE_TOKENS),)
+    return (("other", weight(bytes(block.content))),)
 
 
 def weight(data: bytes) -> int:
@@ -119,20 +120,18 @@ def object_of(raw: Raw) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _weigh_result(content: bytes) -> Iterator[tuple[str, int]]:
+def _weigh_result(content: bytes) -> Weighed:
     if b'"base64"' in content:
         try:
             parts = _decode_blocks(content)
         except (msgspec.MsgspecError, RecursionError):
             parts = []
-        for part in parts:
-            if part.type == "image":
-                yield "image", IMAGE_TOKENS
-            else:
-                yield "result", weight(bytes(part.text))
         if parts:
-            return
-    yield "result", weight(content) + _CALL
+            return tuple(
+                ("image", IMAGE_TOKENS) if part.type == "image" else ("result", weight(bytes(part.text)))
+                for part in parts
+            )
+    return (("result", weight(content) + _CALL),)
 
 
 def _odd(data: bytes) -> Line | None:
@@ -157,6 +156,9 @@ def _odd(data: bytes) -> Line | None:
 
 
 _WHOLE = 480
+_CALLS = frozenset({"tool_use", "server_tool_use"})
+_THINKING = frozenset({"thinking", "redacted_thinking"})
+_MEDIA = frozenset({"image", "document"})
 _CALL = 12
 """Tokens that the frame of a call or of a result takes: names, ids, braces."""
 _FIELDS: dict[str, Any] = {

@@ -36,7 +36,10 @@ class Markers(enum.StrEnum):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What is changed against the record; a field left alone stays as recorded. `defer` and `threshold` in tokens."""
+    """What is changed against the record; a field left alone stays as recorded. `defer` and `threshold` in tokens.
+
+    `prices` are dollars for a million tokens of input and of output, for every model.
+    """
 
     name: str
     ttl: Ttl | None = None
@@ -44,6 +47,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     model: str | None = None
     defer: int = 0
     threshold: int | None = None
+    prices: tuple[float, float] | None = None
 
 
 RECORDED = Plan(name="as recorded")
@@ -146,7 +150,10 @@ class _Run:
         )
 
     def _pay(self, request: Request, expected: Expected, output: int) -> None:
-        price = priced(self._plan.model or request.model, self._said)
+        model, said = self._plan.model or request.model, self._said
+        if self._plan.prices is not None:
+            said = {model: dict(zip(("input", "output"), self._plan.prices, strict=True))}
+        price = priced(model, said)
         usage = Usage(
             input_tokens=expected.fresh,
             output_tokens=output,

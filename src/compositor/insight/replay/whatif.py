@@ -83,6 +83,8 @@ class WhatIf:
 def _kind(plan: Plan) -> str:
     if plan.model is not None:
         return f"model {plan.model}"
+    if plan.prices is not None:
+        return f"prices {plan.prices}"
     if plan.threshold is not None:
         return "threshold"
     if plan.defer:
