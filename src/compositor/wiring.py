@@ -16,6 +16,7 @@ import msgspec
 from compositor.adapters.home import project_key, session_file
 from compositor.adapters.ids import UuidSource
 from compositor.adapters.sessions.jsonl import JsonlSession
+from compositor.adapters.tools.process import CommandRunner, run_child
 from compositor.config.policy_inputs import collect_policy
 from compositor.config.settings import Settings
 from compositor.loop.answer_form import parse_form
@@ -70,11 +71,12 @@ def build_agent(
     services: Services | None = None,
     interviewer: Interviewer | None = None,
     editor: Editor | None = None,
+    run_command: CommandRunner = run_child,
 ) -> tuple[Agent, JsonlSession]:
     """An agent on an opened session, and the store it writes to (close it).
 
     Without `services` there are no MCP servers. `interviewer` answers the model's own questions; without one they stay unanswered. `editor` says what an editor
-    shows; without one a file that an editor writes is looked at.
+    shows; without one a file that an editor writes is looked at. `run_command` runs the commands of Bash.
     """
     from compositor.adapters.collectors.memory import file_views
     from compositor.runtime.agent import Agent  # with them comes the event loop: compiling needs none
@@ -90,7 +92,7 @@ def build_agent(
     offering = make_offering(
         None if services is None else services.servers, opened.contract, opened.conversation, around.tool_search
     )
-    tools = _tools(opened, services, offering, interviewer)
+    tools = _tools(opened, services, offering, interviewer, run_command)
     tools.box.files.seed(file_views(around.memory))
     guard = _guard(opened, store, tools, asker=asker, watch=watch)
     heads = _heads(opened, tools, services)
@@ -259,7 +261,11 @@ def _compactor(
 
 
 def _tools(
-    opened: Opened, services: Services | None, offering: Offering | None, interviewer: Interviewer | None
+    opened: Opened,
+    services: Services | None,
+    offering: Offering | None,
+    interviewer: Interviewer | None,
+    run_command: CommandRunner = run_child,
 ) -> SessionTools:
     from compositor.adapters.tools.session_tools import session_tools
 
@@ -272,6 +278,7 @@ def _tools(
         deferred=tuple if offering is None else offering.deferred,
         services=services,
         interviewer=interviewer,
+        run_command=run_command,
     )
 
 

@@ -20,6 +20,7 @@ from compositor.errors import CompositorError, ExitCode
 # Command name -> what it does. The order is that of the help text; the module is compositor.cli.<name>.
 COMMANDS: dict[str, str] = {
     "run": "Run one prompt to its end: model, gate, tools, answer.",
+    "acp": "Serve an editor with the Agent Client Protocol.",
     "compile": "Compile the request of a prompt and print it; sends nothing.",
     "explain": "Show what stands in a request, byte by byte, and what was left out.",
     "check": "Check request bodies against the rules of the wire.",

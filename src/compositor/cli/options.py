@@ -31,12 +31,17 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def contract_options(command: Command) -> Command:
     """Add PROMPT and every flag that takes part in the run contract; `flags_from` reads them."""
-    return _add(command, (_PROMPT, *_CONTRACT))
+    return _add(command, (_PROMPT, _PROJECT, *_CONTRACT))
+
+
+def session_options(command: Command) -> Command:
+    """Add every flag of the run contract but the project, for commands that are told it by others."""
+    return _add(command, _CONTRACT)
 
 
 def run_options(command: Command) -> Command:
     """Add what `contract_options` adds, and the flags of a run: session, output, stand-in."""
-    return _add(command, (_PROMPT, *_RUN, *_CONTRACT))
+    return _add(command, (_PROMPT, *_RUN, _PROJECT, *_CONTRACT))
 
 
 def flags_from(values: Mapping[str, Any]) -> Flags:
@@ -150,10 +155,10 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
     ),
 )
 
+_PROJECT = click.option(
+    "--project", metavar="DIR", type=_DIRECTORY, help="The project directory; the current one by default."
+)
 _CONTRACT: tuple[Callable[[Any], Any], ...] = (
-    click.option(
-        "--project", metavar="DIR", type=_DIRECTORY, help="The project directory; the current one by default."
-    ),
     click.option("--model", metavar="M", help="An alias or an id, as in --model opus or --model claude-opus-5-5."),
     click.option(
         "--effort",

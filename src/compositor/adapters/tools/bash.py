@@ -26,7 +26,7 @@ from compositor.types.tools import ToolCall, ToolDefinition, ToolOutcome
 from .background import DEFAULT_SECONDS, MAX_SECONDS, Background, BackgroundTask
 from .environment import child_environment
 from .output import Captured, OutputCapture
-from .process import Ending, ProcessEnd, run_process
+from .process import CommandRunner, Ending, ProcessEnd, run_child
 from .results import Problem, done, failed, read_input
 
 DEFAULT_TIMEOUT_MS = 120_000
@@ -83,8 +83,11 @@ class WorkingDirectory:
 class BashTool:
     definition: ToolDefinition = BUILTIN["Bash"]
 
-    def __init__(self, directory: WorkingDirectory, background: Background | None = None) -> None:
+    def __init__(
+        self, directory: WorkingDirectory, background: Background | None = None, run: CommandRunner = run_child
+    ) -> None:
         self._directory = directory
+        self._run = run
         self._background = Background() if background is None else background
 
     def paths(self, call: ToolCall, scope: ToolScope) -> tuple[str, ...]:  # noqa: ARG002  # the port's signature
@@ -104,7 +107,8 @@ class BashTool:
         capture = OutputCapture(scope.output_dir, f"bash-{call.id}")
         try:
             with _directory_note(scope.output_dir) as note:
-                end = await run_process(
+                end = await self._run(
+                    call.id,
                     scope.confine(
                         wanted.command,
                         (*_SHELL, f"trap 'builtin pwd -P >| {_double_quoted(str(note))}' EXIT; {wanted.command}"),

@@ -22,8 +22,13 @@ FIXED: Mapping[str, str] = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", 
 
 def child_environment(env: Mapping[str, str]) -> dict[str, str]:
     """`env` without secrets (by name) and shell start-up hooks, with `FIXED` added."""
-    kept = {name: value for name, value in env.items() if not is_secret(name) and not _STARTUP.match(name)}
-    return {**kept, **FIXED}
+    held = withheld(env)
+    return {**{name: value for name, value in env.items() if name not in held}, **FIXED}
+
+
+def withheld(env: Mapping[str, str]) -> frozenset[str]:
+    """The variables of `env` that no command may see."""
+    return frozenset(name for name in env if is_secret(name) or _STARTUP.match(name))
 
 
 def is_secret(name: str) -> bool:

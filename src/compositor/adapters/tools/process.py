@@ -14,7 +14,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import anyio
 import anyio.abc
@@ -22,6 +22,15 @@ from msgspec import Struct
 
 Sink: TypeAlias = Callable[[bytes], bool]
 """Takes bytes as they arrive; returns False to have the process stopped."""
+
+
+class CommandRunner(Protocol):
+    """Runs the command of a call, as `run_process` does, wherever that is."""
+
+    async def __call__(
+        self, call_id: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str], seconds: float, output: Sink
+    ) -> ProcessEnd: ...
+
 
 CHUNK = 64 * 1024
 # How long after the command's own end its pipes are still read: a child it left behind may hold them open for ever.
@@ -83,6 +92,19 @@ async def run_process(
             for write in writes:
                 os.close(write)
         return await _attend(process, reads, seconds)
+
+
+async def run_child(
+    call_id: str,  # noqa: ARG001  (a child needs no name)
+    command: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    seconds: float,
+    output: Sink,
+) -> ProcessEnd:
+    """Run the command of a call as a child of this process."""
+    return await run_process(command, cwd=cwd, env=env, seconds=seconds, output=output)
 
 
 async def _attend(process: anyio.abc.Process, reads: Sequence[tuple[int, Sink]], seconds: float) -> ProcessEnd:

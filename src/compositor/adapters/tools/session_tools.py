@@ -22,6 +22,7 @@ from .ask_user import AskUserQuestionTool, NobodyAnswers
 from .bash import WorkingDirectory
 from .mcp_resources import ListMcpResourcesTool, ReadMcpResourceTool
 from .plan_mode import EnterPlanModeTool, ExitPlanModeTool, ModeSwitch
+from .process import CommandRunner, run_child
 from .task_list import TaskList, task_tools
 from .tool_search import ToolSearchTool
 from .toolbox import ToolBox
@@ -50,6 +51,7 @@ def session_tools(
     deferred: Callable[[], tuple[ToolDefinition, ...]],
     services: Services | None,
     interviewer: Interviewer | None,
+    run_command: CommandRunner = run_child,
 ) -> SessionTools:
     """Every tool of a session. `deferred` gives what a tool search can find; without `services` there are no servers."""
     directory, switch = WorkingDirectory(), ModeSwitch(mode)
@@ -72,6 +74,7 @@ def session_tools(
         directory=directory,
         background=None if services is None else services.background,
         private_hosts=frozenset(split_words(variables.get(PRIVATE_HOSTS, ""))),
+        run_command=run_command,
         session=tools,
         more=servers,
     )

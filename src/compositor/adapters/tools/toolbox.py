@@ -18,6 +18,7 @@ from .edit import EditTool
 from .glob import GlobTool
 from .grep import GrepTool
 from .notebook_edit import NotebookEditTool
+from .process import CommandRunner, run_child
 from .read import ReadTool
 from .search import find_ripgrep
 from .task_list import TodoWriteTool
@@ -30,7 +31,7 @@ class ToolBox(Mapping[str, Tool]):
 
     `is_visible` says whether Glob and Grep may show a file that they find below a folder (absolute path): a deny rule on reading
     protects a file whatever the way in (F23). Without it they show everything. `find_program` gives the path of ripgrep, or `None`
-    for the slower search in Python. `private_hosts` may be fetched although they are not public. `session` are built-in tools that need
+    for the slower search in Python. `private_hosts` may be fetched although they are not public. `run_command` runs the commands of Bash. `session` are built-in tools that need
     more than files; `more` are the tools of others, by the name that the model knows; a built-in of the same name wins
     (R238), and they may come and go.
     """
@@ -43,6 +44,7 @@ class ToolBox(Mapping[str, Tool]):
         directory: WorkingDirectory | None = None,
         background: Background | None = None,
         private_hosts: frozenset[str] = frozenset(),
+        run_command: CommandRunner = run_child,
         session: Iterable[Tool] = (),
         more: Mapping[str, Tool] | None = None,
     ) -> None:
@@ -50,7 +52,7 @@ class ToolBox(Mapping[str, Tool]):
         self.directory = directory or WorkingDirectory()
         self.background = background or Background()
         tools: tuple[Tool, ...] = (
-            BashTool(self.directory, self.background),
+            BashTool(self.directory, self.background, run_command),
             BashOutputTool(self.background),
             EditTool(self.files),
             GlobTool(is_visible, find_program),
