@@ -14,6 +14,7 @@ from compositor.adapters.sessions.reading import read_transcript
 from compositor.config.flags import Flags
 from compositor.context.view import view_bytes
 from compositor.emulator.core import Emulator
+from compositor.emulator.profile import ServiceProfile, catalog
 from compositor.emulator.script import parse_script
 from compositor.emulator.transport import EmulatorTransport
 from compositor.loop.effects import EndReason
@@ -51,6 +52,7 @@ class Session:
         self.events = []
         self.session_id = None
         self.person = True
+        self.models = ServiceProfile()
 
     def offer(self, *names):
         self.list.write_text(json.dumps(names))
@@ -67,7 +69,7 @@ class Session:
         )
         opened = open_session(opening)
         self.session_id = opened.header.session_id
-        self.emulator = Emulator(parse_script(script))
+        self.emulator = Emulator(parse_script(script), self.models)
         async with (
             AnthropicTransport(ENDPOINT, transport=EmulatorTransport(self.emulator)) as transport,
             session_services(opened) as services,
@@ -189,6 +191,53 @@ async def test_a_tool_that_comes_late_is_told_at_the_tail(session):
     assert json.dumps(last["messages"]).count("mcp__my_server__late: Does late") == 1
     views = [view_bytes(compiled) for compiled in session.compiled()]
     assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(views))
+
+
+ADDED = """
+turns:
+  - {do: [{call: {tool: mcp__my_server__echo, input: {text: one}}}]}
+  - {do: [{call: {tool: mcp__my_server__echo, input: {text: two}}}]}
+  - {do: [{run: "sleep 0.5"}]}
+  - {do: [{call: {tool: mcp__my_server__late, input: {text: three}}}]}
+  - {when: {result_contains: "late: three"}, say: Done.}
+"""
+
+
+@pytest.mark.req("R243", "R246", "R251")
+@pytest.mark.parametrize(("model", "is_added"), [("opus", True), ("sonnet", False)])
+async def test_without_a_search_a_late_tool_is_added_behind_what_was_sent_where_the_model_takes_it(
+    session, model, is_added
+):
+    class Events(list):
+        def append(self, event):
+            if isinstance(event, CallEnded):
+                session.offer("echo", "fail", "crash", "long", "late")
+            super().append(event)
+
+    session.events = Events()
+    session.environ["ENABLE_TOOL_SEARCH"] = "false"
+    session.models = catalog()
+    result = await session.run(ADDED, model=model)
+    first, *_, last = session.bodies()
+    views = [view_bytes(compiled) for compiled in session.compiled()]
+    assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(views))
+    said = [block for message in last["messages"] if message["role"] == "system" for block in message["content"]]
+    if not is_added:
+        assert "late" not in json.dumps(last["tools"])
+        assert result.reason is not EndReason.COMPLETED
+        return
+    assert result.reason is EndReason.COMPLETED, result.detail
+    assert said == [{"type": "tool_addition", "tool": {"type": "tool_reference", "name": "mcp__my_server__late"}}]
+    assert [tool["name"] for tool in last["tools"] if tool.get("defer_loading")] == ["mcp__my_server__late"]
+    assert last["tools"][: len(first["tools"])] == first["tools"]
+    assert all("tool-changes" in one.request.headers["anthropic-beta"] for one in session.emulator.requests)
+    # A resumed session sends it again in its place.
+    await session.run(
+        "turns:\n  - {do: [{call: {tool: mcp__my_server__late, input: {text: again}}}]}\n  - {say: Done.}\n",
+        model=model,
+    )
+    assert view_bytes(session.compiled()[-1]).startswith(views[-1])
+    assert session.outcomes()[-1].content == "late: again"
 
 
 @pytest.mark.req("R237")

@@ -6,16 +6,17 @@ in one table. Never carries context (R019) and never encodes a body: that is `co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 
 from compositor.types.json import decode_json, raw_json
 from compositor.types.request import RequestOptions
 from compositor.types.snapshot import Facts
 
 from .cache_choices import edits_body
+from .candidates import SERVERS
 from .contract import RunContract
 from .eligibility import Candidate, CandidateKind, CandidateSource, Eligibility, narrow
 from .platforms import Ability, beta_for
@@ -23,6 +24,9 @@ from .profile import FastMode, ThinkingKind
 
 TURN_SCOPE_BETA = "mid-conversation-system-clear-at-2026-08-21"
 """With this beta among the run's betas a note for one turn is cleared by the service at the next user message (L38)."""
+
+TOOL_CHANGES_BETA = "mid-conversation-tool-changes-2026-07-01"
+"""With this beta, which sessions with servers send where it is known, a system message may add a tool (L45)."""
 
 
 class RequestWishes(Struct, frozen=True, kw_only=True):
@@ -49,7 +53,17 @@ def request_options(contract: RunContract, wishes: RequestWishes = RequestWishes
 def session_options(contract: RunContract) -> RequestOptions:
     """The steering fields that every request of a session shares: what the settings ask of the service's own edits is among them (R273)."""
     edits = edits_body(contract.settings.compositor.cache.edits)
-    return request_options(contract, RequestWishes(context_management=edits))
+    options = request_options(contract, RequestWishes(context_management=edits))
+    if SERVERS not in contract.facts.session or not takes_tool_changes(contract):
+        return options
+    return structs.replace(options, betas=tuple(dict.fromkeys((*options.betas, TOOL_CHANGES_BETA))))
+
+
+def takes_tool_changes(contract: RunContract) -> bool:
+    """Whether a system message may bring a deferred tool into view on this model and platform (L45)."""
+    knows = contract.platform.id in contract.profile.tool_changes and "tool_changes" not in contract.profile.doubts
+    takes_betas = "experimental betas" in contract.facts.features and "betas" in contract.facts.provider
+    return knows and contract.system_role and takes_betas
 
 
 def plan_options(contract: RunContract, wishes: RequestWishes = RequestWishes()) -> PlannedOptions:  # noqa: B008
@@ -78,8 +92,14 @@ def request_facts(contract: RunContract) -> Facts:
         binds_thinking=contract.profile.binds_thinking,
         system_role=contract.system_role,
         turn_scoped=contract.system_role and TURN_SCOPE_BETA in contract.betas,
+        tool_changes=contract.system_role and TOOL_CHANGES_BETA in contract.betas,
         prefill=contract.profile.prefill,
     )
+
+
+def facts_under(facts: Facts, betas: Collection[str]) -> Facts:
+    """The facts under the betas that are really sent, or were."""
+    return structs.replace(facts, turn_scoped=TURN_SCOPE_BETA in betas, tool_changes=TOOL_CHANGES_BETA in betas)
 
 
 class FieldRow(Struct, frozen=True, kw_only=True):

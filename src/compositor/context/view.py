@@ -11,12 +11,15 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from compositor.types.blocks import ToolReferenceBlock, ToolResultBlock
+from compositor.types.blocks import ContentBlock, ToolReferenceBlock, ToolResultBlock, UnknownBlock
+from compositor.types.json import decode_json
 from compositor.types.persistent import Ledger
 from compositor.types.request import Chunk, Compiled, Head
 
 if TYPE_CHECKING:
     from hashlib import _Hash
+
+_NAMING = frozenset({"tool_addition", "tool_search_tool_result"})
 
 
 def head_view(tools: Iterable[Chunk], system: Iterable[Chunk], context: Chunk | None) -> Iterator[bytes]:
@@ -74,21 +77,34 @@ class _Sink(Protocol):
 
 def _add_referenced(state: _Sink, chunk: Chunk, head: Head, referenced: Ledger[str]) -> Ledger[str]:
     names = [name for name in dict.fromkeys(tool_references(chunk)) if name not in referenced]
-    for tool in head.deferred:
-        if tool.runs and tool.runs[0][1].source.name in names:
+    if not names:
+        return referenced
+    deferred = (tool.definition.name for tool in head.parts.tools if tool.definition.deferred)
+    for name, tool in zip(deferred, head.deferred, strict=True):
+        if name in names:
             state.update(tool.data)
-    return referenced.add_all(names) if names else referenced
+    return referenced.add_all(names)
 
 
 def tool_references(chunk: Chunk) -> Iterator[str]:
     """Names of the tools that the message refers to, in order."""
-    if chunk.message is None:
-        return
-    for part in chunk.message.parts:
-        if isinstance(part.block, ToolResultBlock) and isinstance(part.block.content, tuple):
-            for item in part.block.content:
-                if isinstance(item, ToolReferenceBlock):
-                    yield item.tool_name
+    for part in chunk.message.parts if chunk.message is not None else ():
+        yield from block_references(part.block)
+
+
+def block_references(block: ContentBlock) -> Iterator[str]:
+    """Names of the tools that a block brings into view: results of a search, ours or the service's, and additions (wire page 6)."""
+    if isinstance(block, ToolResultBlock) and isinstance(block.content, tuple):
+        yield from (item.tool_name for item in block.content if isinstance(item, ToolReferenceBlock))
+    elif isinstance(block, UnknownBlock) and block.type in _NAMING:
+        fields = decode_json(bytes(block.raw))
+        tool, content = fields.get("tool"), fields.get("content")
+        named = [tool] if isinstance(tool, dict) else []
+        found = content.get("tool_references") if isinstance(content, dict) else None
+        for item in (*named, *(found if isinstance(found, list) else ())):
+            name = item.get("tool_name", item.get("name")) if isinstance(item, dict) else None
+            if isinstance(name, str):
+                yield name
 
 
 def view_bytes(compiled: Compiled) -> bytes:

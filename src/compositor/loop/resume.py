@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from compositor.config.options import TURN_SCOPE_BETA
+from compositor.config.options import facts_under
 from compositor.context.attachments.restore import restore_attachments
 from compositor.context.head import compile_head
 from compositor.context.messages.legality import WireContext, check_regions
@@ -162,7 +162,7 @@ def replayed_facts(facts: Facts, journal: Journal) -> tuple[Facts, ...]:
 
 def sent_facts(facts: Facts, journal: Journal, record: SendRecord) -> tuple[Facts, ...]:
     """The facts under which one recorded request was compiled: beside what was frozen, the lanes it chose itself. Read as `replayed_facts`."""
-    scoped = msgspec.structs.replace(facts, turn_scoped=TURN_SCOPE_BETA in record.options.betas)
+    scoped = facts_under(facts, record.options.betas)
     return _readings(scoped, journal, record, {sent.entry: sent.lane for sent in record.sent})
 
 
@@ -291,8 +291,8 @@ def _difference(empty: Prefix, sent: Sequence[tuple[Send, int]], history: Histor
 def _lanes_moved(empty: Prefix, entries: Sequence[TranscriptEntry], record: SendRecord) -> bool:
     """Whether the request comes out as it was sent once system messages are what they were then, and only so."""
     now = msgspec.structs.replace(empty.facts, model=record.options.model)
-    scoped = TURN_SCOPE_BETA in record.options.betas
-    then = (msgspec.structs.replace(now, system_role=role, turn_scoped=scoped) for role in (True, False))
+    sent = facts_under(now, record.options.betas)
+    then = (msgspec.structs.replace(sent, system_role=role) for role in (True, False))
     wire = msgspec.structs.replace(empty.wire, system_role=None)
 
     def digest(facts: Facts) -> str:

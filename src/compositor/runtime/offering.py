@@ -75,7 +75,7 @@ def make_offering(
     prefix = conversation.prefix
     return Offering(
         source,
-        plan_deferral(contract, wish),
+        replace(plan_deferral(contract, wish), adds=prefix.facts.tool_changes),
         told=prefix.head.parts.tools,
         access=Access.SENT if len(prefix.settled) else Access.OPEN,
         denied=[name for name, _ in contract.facts.denied],

@@ -13,6 +13,9 @@ from msgspec import Raw, Struct
 from .blocks import ContentBlock
 from .origin import Origin
 
+TOOL_ADDITION = "tool_addition"
+"""The kind of a note whose text is the names of deferred tools, one a line, that come into view without a search (wire page 6)."""
+
 
 class TextAttachment(Struct, frozen=True, kw_only=True, tag_field="shape", tag="text", omit_defaults=True):
     """A note of a known kind. `path` and `line` name the file it speaks of, where it speaks of one.

@@ -50,7 +50,8 @@ class Facts(Struct, frozen=True, kw_only=True):
 
     `model` decides whose thinking can be replayed; `binds_thinking` is the profile's prefix binding (L78): thinking is replayed
     only while the digest of what stands before it is equal (R423). `system_role` tells whether `role: system` is legal inside
-    messages on this model and platform (L30), `turn_scoped` whether such a message may be cleared at the next user message (L38).
+    messages on this model and platform (L30), `turn_scoped` whether such a message may be cleared at the next user message (L38),
+    `tool_changes` whether it may bring a deferred tool into view (L45).
     `lanes` holds the lane of every entry that was sent and answered: it is frozen (R222). `latches` is what was refused for
     good, `refused_images` the sha256 hex of the sources of images that the service refused (F06), `cleared` the
     calls whose results were cleaned out (R278).
@@ -60,6 +61,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     binds_thinking: bool = False
     system_role: bool = False
     turn_scoped: bool = False
+    tool_changes: bool = False
     prefill: bool = False
     lanes: Mapping[str, Lane] = {}
     latches: frozenset[Latch] = frozenset()

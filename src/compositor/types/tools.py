@@ -10,6 +10,7 @@ import enum
 from msgspec import Raw, Struct
 
 from .blocks import ResultContent
+from .json import EMPTY_OBJECT
 
 
 class Concurrency(enum.StrEnum):
@@ -31,7 +32,8 @@ class ToolDefinition(Struct, frozen=True, kw_only=True):
     """What the model is told about a tool, and what the client knows beside it.
 
     `input_schema` holds the locked bytes of a JSON Schema (2020-12) object. `deferred` keeps the definition out of the prefix
-    until it is referenced; `read_only` tools change nothing outside the session.
+    until it is referenced; `read_only` tools change nothing outside the session. A tool that the service runs itself has its dated type
+    in `provider` and the other fields of its definition in `settings`; it has neither description nor schema.
     """
 
     name: str
@@ -41,6 +43,8 @@ class ToolDefinition(Struct, frozen=True, kw_only=True):
     concurrency: Concurrency = Concurrency.EXCLUSIVE
     deferred: bool = False
     read_only: bool = False
+    provider: str = ""
+    settings: Raw = EMPTY_OBJECT
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from compositor.config.options import TOOL_CHANGES_BETA
 from compositor.context.compile import compile_request
 from compositor.context.finish import finish
 from compositor.context.prefix import empty_prefix, extend
@@ -110,7 +111,8 @@ def test_case(path: Path) -> None:
     parts = parts_of(path)
     entries = tuple(entry_of(line, number) for number, line in enumerate(parts["entries"]))
     facts = facts_of(path, parts)
-    wire = msgspec.structs.replace(WIRE, betas=(CLEAR_AT_BETA,) if facts.turn_scoped else ())
+    betas = ((CLEAR_AT_BETA, facts.turn_scoped), (TOOL_CHANGES_BETA, facts.tool_changes))
+    wire = msgspec.structs.replace(WIRE, betas=tuple(name for name, is_sent in betas if is_sent))
     options = msgspec.structs.replace(OPTIONS, betas=wire.betas)
     compiled = compile_request(Snapshot(head=BARE, entries=entries, facts=facts, options=options), wire)
     sent = [chunk.data.decode() for chunk in compiled.message_chunks()]

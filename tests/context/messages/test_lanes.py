@@ -25,6 +25,7 @@ from tests.properties.building import BARE, OPTIONS, WIRE
 from tests.properties.bulk import world
 from tests.properties.strategies import MODEL, TIME
 
+ADDING = Facts(model=MODEL, system_role=True, tool_changes=True)
 CAPABLE = Facts(model=MODEL, system_role=True, turn_scoped=True)
 
 
@@ -65,6 +66,8 @@ ROWS: list[tuple[str, Attachment, Facts, Lane]] = [
         Facts(model=MODEL, system_role=True),
         Lane.API_SYSTEM,
     ),
+    ("an added tool", TextAttachment(kind="tool_addition", text="x"), ADDING, Lane.API_SYSTEM),
+    ("an added tool, without the beta", TextAttachment(kind="tool_addition", text="x"), CAPABLE, Lane.REMINDER),
     ("text of a file", TextAttachment(kind="nested_memory", text="x"), CAPABLE, Lane.REMINDER),
     ("text of a hook", TextAttachment(kind="hook_result", text="x"), CAPABLE, Lane.REMINDER),
     ("another agent", QueuedInput(kind="plan_mode", text="x", origin=Origin.PEER), CAPABLE, Lane.REMINDER),

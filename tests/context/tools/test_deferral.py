@@ -36,11 +36,11 @@ def listing(server, *names, **more):
     return ServerListing(server=server, tools=tuple(served(server, name) for name in names), **more)
 
 
-def news(listings, told=None, *, access=Access.SENT, share=None, denied=()) -> News:
+def news(listings, told=None, *, access=Access.SENT, share=None, denied=(), adds=False) -> News:
     return plan_news(
         told or Told(),
         listings,
-        Deferral(share=share),
+        Deferral(share=share, adds=adds),
         access=access,
         denied=denied,
         mode=PermissionMode.DEFAULT,
@@ -142,3 +142,25 @@ def test_a_schema_that_changes_midway_is_not_told_until_a_reset():
     assert news([changed], first.told).is_empty
     reset = news([changed])
     assert reset.deferred[0].definition.description == "Does it otherwise."
+
+
+@pytest.mark.req("R243", "R244")
+@pytest.mark.parametrize(
+    ("share", "adds", "access", "added", "searched", "omitted"),
+    [
+        (None, True, Access.SENT, ["mcp__a__now"], ["mcp__a__later"], 0),
+        (None, False, Access.SENT, [], ["mcp__a__later", "mcp__a__now"], 0),
+        (None, True, Access.OPEN, [], ["mcp__a__later"], 0),
+        (math.inf, True, Access.SENT, ["mcp__a__later", "mcp__a__now"], [], 0),
+        (math.inf, False, Access.SENT, [], [], 2),
+    ],
+)
+def test_a_late_tool_is_added_at_once_where_that_can_be_and_is_wanted(share, adds, access, added, searched, omitted):
+    tools = (served("a", "later"), served("a", "now", always_load=True))
+    found = news([ServerListing(server="a", tools=tools)], access=access, share=share, adds=adds)
+    notes = {note.kind: note.text for note in found.notes}
+    assert notes.get("tool_addition", "").split() == added
+    assert sorted(wires(found.deferred)) == sorted(added + searched)
+    lines = notes.get("deferred_tools_delta", "").splitlines()[1:]
+    assert [line.partition(":")[0] for line in lines] == searched
+    assert len(found.omissions) == omitted

@@ -13,7 +13,7 @@ from msgspec import Struct
 from compositor.adapters.ids import UuidSource
 from compositor.adapters.modified import modified_times
 from compositor.config.contract import RunContract
-from compositor.config.options import TURN_SCOPE_BETA, request_facts
+from compositor.config.options import facts_under, request_facts
 from compositor.context.freshness.read_state import changed_notes, seen_files
 from compositor.context.messages.legality import WireContext
 from compositor.context.prefix import empty_prefix
@@ -97,8 +97,7 @@ def _wire(contract: RunContract, options: RequestOptions) -> WireContext:
 
 def _facts(contract: RunContract, options: RequestOptions) -> Facts:
     """The facts of the contract under the betas that are really sent."""
-    scoped = contract.system_role and TURN_SCOPE_BETA in options.betas
-    return msgspec.structs.replace(request_facts(contract), turn_scoped=scoped)
+    return facts_under(request_facts(contract), options.betas if contract.system_role else ())
 
 
 def _recorded(history: History, home: Path, wire: WireContext) -> Recorded | None:

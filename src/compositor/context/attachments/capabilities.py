@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from compositor.types.attachments import TOOL_ADDITION
+from compositor.types.provenance import Lane
+
 from .kinds import Category, Compacted, Dedup, Kind, Restore, Speaker, Trigger
 
 
@@ -60,6 +63,17 @@ ROWS: Mapping[str, Kind] = {
         restore=Restore.DELTA,
         dedup=Dedup.NAMES,
         names=("addedNames", "removedNames"),
+        compacted=Compacted.OWNER,
+        producer="compositor.context.tools.deferral:plan_news",
+    ),
+    TOOL_ADDITION: Kind(
+        about="deferred tools that come into view without a search",
+        category=Category.CAPABILITY,
+        speaker=Speaker.CLIENT,
+        trigger=Trigger.CHANGE,
+        restore=Restore.KEEP,
+        lane=Lane.API_SYSTEM,
+        dedup=Dedup.NAMES,
         compacted=Compacted.OWNER,
         producer="compositor.context.tools.deferral:plan_news",
     ),

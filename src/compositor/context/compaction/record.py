@@ -11,8 +11,10 @@ from msgspec import Struct
 
 from compositor.context.tools.deferral import marker_detail
 from compositor.context.transcript.boundary import SUBTYPE
+from compositor.context.view import block_references
+from compositor.types.attachments import TOOL_ADDITION, TextAttachment
 from compositor.types.blocks import ContentBlock, ToolReferenceBlock, ToolResultBlock, ToolUseBlock
-from compositor.types.entries import AssistantEntry, MarkerEntry, Origin, TranscriptEntry, UserEntry
+from compositor.types.entries import AssistantEntry, AttachmentEntry, MarkerEntry, Origin, TranscriptEntry, UserEntry
 from compositor.types.json import raw_json
 from compositor.types.request import HeadTool
 from compositor.types.servers import DEFERRED_TOOLS
@@ -93,16 +95,13 @@ def tools_entries(
 
 
 def discovered_tools(entries: Iterable[TranscriptEntry]) -> tuple[str, ...]:
-    """The names that searches found, in the order in which they were first found."""
-    contents = (
-        block.content
-        for entry in entries
-        if isinstance(entry, UserEntry)
-        for block in entry.content
-        if isinstance(block, ToolResultBlock)
-    )
-    items = (item for content in contents if isinstance(content, tuple) for item in content)
-    names = (item.tool_name for item in items if isinstance(item, ToolReferenceBlock))
+    """The names of tools that came into view by a search, ours or the service's, or were added, in the order in which they first did."""
+    names: list[str] = []
+    for entry in entries:
+        if isinstance(entry, UserEntry | AssistantEntry):
+            names += [name for block in entry.content for name in block_references(block)]
+        elif isinstance(entry, AttachmentEntry) and entry.attachment.kind == TOOL_ADDITION:
+            names += entry.attachment.text.split() if isinstance(entry.attachment, TextAttachment) else []
     return tuple(dict.fromkeys(names))
 
 

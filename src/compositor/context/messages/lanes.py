@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from compositor.context.attachments.table import wished_lane
 from compositor.context.prompt.envelope import REMINDER_CLOSING, REMINDER_OPENING, neutralize_text
-from compositor.types.attachments import QueuedInput
+from compositor.context.view import block_references
+from compositor.types.attachments import TOOL_ADDITION, Attachment, QueuedInput
 from compositor.types.blocks import ContentBlock, TextBlock
 from compositor.types.entries import AttachmentEntry
 from compositor.types.instructions import EnforcementPower, Instruction, InstructionClass, ModelAuthority, Region
@@ -61,13 +62,15 @@ def choose_lane(entry: AttachmentEntry, facts: Facts) -> ChosenLane:
     if isinstance(attachment, QueuedInput) and attachment.origin is Origin.HUMAN:
         return ChosenLane(Lane.CONVERSATION, "a person said it")
     frozen = facts.lanes.get(entry.uuid)
-    if frozen in _NOTE_LANES and _can_carry(frozen, facts):
+    if frozen in _NOTE_LANES and _can_carry(frozen, facts, attachment):
         return ChosenLane(frozen, "as at its first send (R222)")
     wished = Lane.REMINDER if isinstance(attachment, QueuedInput) else wished_lane(attachment.kind)
     if wished is Lane.REMINDER:
         return ChosenLane(Lane.REMINDER, f"{attachment.kind!r} may carry words that are not the client's")
     if not facts.system_role:
         return ChosenLane(Lane.REMINDER, "model or platform has no system role inside messages (L30)")
+    if attachment.kind == TOOL_ADDITION and not facts.tool_changes:
+        return ChosenLane(Lane.REMINDER, "model or platform takes no tool changes inside messages (L45)")
     if Latch.SYSTEM_LANE in facts.latches:
         return ChosenLane(Lane.REMINDER, "the service refused a system message in this session (R222)")
     if wished is Lane.TURN_SYSTEM and (not facts.turn_scoped or Latch.TURN_SCOPE in facts.latches):
@@ -75,8 +78,10 @@ def choose_lane(entry: AttachmentEntry, facts: Facts) -> ChosenLane:
     return ChosenLane(wished, "the client's own word")
 
 
-def _can_carry(lane: Lane, facts: Facts) -> bool:
-    """Whether model and platform take the lane at all: a session may go on with others (L30, L38)."""
+def _can_carry(lane: Lane, facts: Facts, attachment: Attachment) -> bool:
+    """Whether model and platform take the lane at all: a session may go on with others (L30, L38, L45)."""
+    if attachment.kind == TOOL_ADDITION and lane is Lane.API_SYSTEM and not facts.tool_changes:
+        return False
     if lane is Lane.TURN_SYSTEM:
         return facts.system_role and facts.turn_scoped
     return facts.system_role or lane is Lane.REMINDER
@@ -90,9 +95,14 @@ def note_part(entry: AttachmentEntry, block: ContentBlock, chosen: ChosenLane) -
     return Part(block, origin)
 
 
+def searchable(names: Iterable[str]) -> str:
+    """What an addition of tools says where none can be added."""
+    return f"These tools can be loaded with a tool search: {', '.join(names)}"
+
+
 def as_reminder(part: Part, why: str) -> Part:
     """A note of the system lane as a reminder, for want of a place where a system message may stand."""
-    text = part.block.text if isinstance(part.block, TextBlock) else ""
+    text = part.block.text if isinstance(part.block, TextBlock) else searchable(block_references(part.block))
     origin = Attribution(part.origin.source, Lane.REMINDER, part.origin.lifetime, why)
     return Part(TextBlock(reminder(text)), origin)
 

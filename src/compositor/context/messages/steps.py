@@ -15,11 +15,13 @@ from collections.abc import Sequence
 import msgspec
 
 from compositor.context.attachments.render import render_attachment
+from compositor.types.attachments import TOOL_ADDITION
 from compositor.types.blocks import TextBlock, ToolResultBlock
 from compositor.types.entries import AssistantEntry, AttachmentEntry, TranscriptEntry, UserEntry
 from compositor.types.messages import TURN_SCOPED, Part, Role, WireMessage
 from compositor.types.provenance import Attribution, Lane, Lifetime, Source
 
+from .additions import added_tools
 from .clean import clean_blocks
 from .defuse import defuse_tags
 from .drafts import Draft, Notes, RoundContext, Step, conversation, internal_kind, is_unfinished
@@ -51,11 +53,13 @@ def expand_attachments(context: RoundContext, drafts: Sequence[Draft], notes: No
             expanded.append(draft)
             continue
         blocks = render_attachment(entry.attachment)
+        chosen = choose_lane(entry, context.facts)
+        if blocks and entry.attachment.kind == TOOL_ADDITION:
+            blocks = added_tools(blocks, chosen.lane, context, notes, draft.source)
         if not blocks:
             reason = "its kind is unknown" if blocks is None else "it says nothing"
             notes.leave_out("expand", f"an attachment of kind {entry.attachment.kind!r}", reason, draft.source)
             continue
-        chosen = choose_lane(entry, context.facts)
         role = Role.SYSTEM if chosen.lane in SYSTEM_LANES else Role.USER
         parts = tuple(note_part(entry, block, chosen) for block in blocks)
         expanded.append(Draft(role=role, parts=parts, source=draft.source))

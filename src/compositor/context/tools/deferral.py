@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from compositor.context.tokens import estimate_tokens
 from compositor.context.wire.canonical import encode_tool
-from compositor.types.attachments import TextAttachment
+from compositor.types.attachments import TOOL_ADDITION, TextAttachment
 from compositor.types.entries import MarkerEntry, TranscriptEntry
 from compositor.types.provenance import Omission, Source
 from compositor.types.request import HeadTool
@@ -37,10 +37,14 @@ AUTO_SHARE: Final = 0.10
 
 
 class Deferral(Struct, frozen=True, kw_only=True):
-    """`share` of the window up to which nothing is deferred; `None` defers always, infinity never."""
+    """`share` of the window up to which nothing is deferred; `None` defers always, infinity never.
+
+    `adds`: a tool that comes late can be brought into view at once, behind what was sent (L45).
+    """
 
     share: float | None = None
     window: int = 200_000
+    adds: bool = False
 
     def defers(self, tools: Iterable[ServedTool]) -> bool:
         """Whether these tools wait for a search. Tokens are estimated from the definitions in full."""
@@ -100,7 +104,10 @@ def plan_news(
     fresh = [served[tool.name] for tool in allowed if tool.name not in told.names]
     plain = _plain(fresh, deferral, access)
     late = [tool for tool in fresh if tool not in plain]
-    if not deferral.defers(served.values()) and access is Access.SENT:
+    searched = deferral.defers(served.values())
+    is_late = access is Access.SENT
+    added = [tool for tool in late if is_late and deferral.adds and (tool.always_load or not searched)]
+    if not searched and is_late and not deferral.adds:
         # Without a search, a tool that comes late would move every byte behind it.
         omissions = (*omissions, *(_late(tool) for tool in late))
         late = []
@@ -111,11 +118,12 @@ def plan_news(
     names = {tool.definition.name: tool.wire for tool in (*plain, *late)}
     return News(
         plain=_head_tools(plain, "in full: it is small enough or asks for it", deferred=False),
-        deferred=_head_tools(late, "deferred: found by a search", deferred=True),
+        deferred=_deferred(late, added),
         notes=tuple(
             note
             for note in (
-                _catalog(late, told, away - told.gone, back, deferral.window),
+                _catalog([tool for tool in late if tool not in added], told, away - told.gone, back, deferral.window),
+                _additions(added),
                 *(_instructions(listing) for listing in instructions),
             )
             if note is not None
@@ -190,13 +198,23 @@ def _head_tools(tools: Sequence[ServedTool], gate: str, *, deferred: bool) -> tu
     return tuple(HeadTool(replace(tool.definition, name=wire[tool.origin.source.name]), tool.origin) for tool in made)
 
 
+def _deferred(late: Sequence[ServedTool], added: Sequence[ServedTool]) -> tuple[HeadTool, ...]:
+    waiting = _head_tools([tool for tool in late if tool not in added], "deferred: found by a search", deferred=True)
+    return (*waiting, *_head_tools(added, "deferred: added behind what was sent", deferred=True))
+
+
+def _additions(added: Sequence[ServedTool]) -> TextAttachment | None:
+    names = sorted(tool.wire for tool in added)
+    return TextAttachment(kind=TOOL_ADDITION, text="\n".join(names)) if names else None
+
+
 def _catalog(
     late: Sequence[ServedTool], told: Told, gone: frozenset[str], back: frozenset[str], window: int
 ) -> TextAttachment | None:
     """The announcement: what came, what is away, what is back; one line a tool."""
     lines: list[str] = []
     if late:
-        lines.append("These tools can be loaded with ToolSearch; until then their parameters are not known:")
+        lines.append("These tools can be loaded with a tool search; until then their parameters are not known:")
         full = [_line(tool) for tool in sorted(late, key=lambda tool: tool.wire)]
         names = [tool.wire for tool in sorted(late, key=lambda tool: tool.wire)]
         lines += full if _cost(full) <= CATALOG_SHARE * window else names

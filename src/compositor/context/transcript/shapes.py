@@ -12,6 +12,7 @@ from msgspec import Raw, Struct
 
 from compositor.types.gathering import FactState
 from compositor.types.journal import SendOutcome
+from compositor.types.json import EMPTY_OBJECT
 from compositor.types.provenance import Lane, Lifetime
 from compositor.types.request import CacheRegion, Ttl
 from compositor.types.snapshot import EventName, Latch
@@ -217,6 +218,8 @@ class ToolShape(Struct, frozen=True, kw_only=True, omit_defaults=True):
     concurrency: Concurrency = Concurrency.EXCLUSIVE
     deferred: bool = False
     read_only: bool = False
+    provider: str = ""
+    settings: Raw = EMPTY_OBJECT
     origin: OriginShape
 
 

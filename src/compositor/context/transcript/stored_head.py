@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from compositor.errors import TranscriptFormatError
-from compositor.types.json import repair_raw
+from compositor.types.json import EMPTY_OBJECT, repair_raw
 from compositor.types.provenance import Attribution, Fragment, Omission, Source
 from compositor.types.request import HeadParts, HeadTool
 from compositor.types.tools import ToolDefinition
@@ -67,7 +67,9 @@ def _tool_shape(tool: HeadTool) -> shapes.ToolShape:
 
 def _tool(shape: shapes.ToolShape) -> HeadTool:
     schema = shape.input_schema.copy()
-    definition = copy_fields(shape, ToolDefinition, origin=shape.made_by, input_schema=schema)
+    # The default has to be the object itself: only that one is left out when the head is written again.
+    settings = shape.settings.copy() if shape.provider else EMPTY_OBJECT
+    definition = copy_fields(shape, ToolDefinition, origin=shape.made_by, input_schema=schema, settings=settings)
     return HeadTool(definition, _origin(shape.origin))
 
 

@@ -64,7 +64,9 @@ def encode_block(block: ContentBlock) -> bytes:
 
 
 def encode_tool(tool: ToolDefinition) -> bytes:
-    """A client tool definition (wire page 2.4): name, description, schema, deferral."""
+    """A tool definition (wire page 2.4): name, description, schema, deferral; of a tool of the service its type, name and settings."""
+    if tool.provider:
+        return _encoder.encode({"type": tool.provider, "name": tool.name, **msgspec.json.decode(bytes(tool.settings))})
     fields: dict[str, Any] = {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
     if tool.deferred:
         fields["defer_loading"] = True
