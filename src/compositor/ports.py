@@ -26,6 +26,7 @@ from .types.servers import ServerListing
 from .types.snapshot import EventName, PrefixEvent
 from .types.tools import ToolCall, ToolDefinition, ToolOutcome
 from .types.verdicts import PermissionMode
+from .types.web import WebFound, WebQuery
 
 
 class Clock(Protocol):
@@ -181,6 +182,12 @@ class Editor(Protocol):
 class ToolSource(Protocol):
     async def listings(self) -> tuple[ServerListing, ...]:
         """What the servers of the session offer now. The first call waits a little for those that are still starting."""
+        ...
+
+
+class WebSearcher(Protocol):
+    async def search(self, wanted: WebQuery) -> WebFound:
+        """Ask whoever searches the web. Never raises for what becomes of the search."""
         ...
 
 

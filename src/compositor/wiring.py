@@ -26,7 +26,7 @@ from compositor.opened import Opened, approved_policy, current_settings
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy
 from compositor.policy.visibility import may_be_shown
-from compositor.ports import Asker, Editor, Interviewer, ModelTransport
+from compositor.ports import Asker, Editor, Interviewer, ModelTransport, WebSearcher
 
 if TYPE_CHECKING:
     from compositor.adapters.services import Services
@@ -92,11 +92,13 @@ def build_agent(
     offering = make_offering(
         None if services is None else services.servers, opened.contract, opened.conversation, around.tool_search
     )
-    tools = _tools(opened, services, offering, interviewer, run_command)
+    line = _line(opened, store, transport, watch, interviewer)
+    searcher = _web_searcher(opened, line)
+    tools = _tools(opened, services, offering, interviewer, run_command, searcher=searcher)
     tools.box.files.seed(file_views(around.memory))
     guard = _guard(opened, store, tools, asker=asker, watch=watch)
     heads = _heads(opened, tools, services)
-    speaks = ModelLine(_line(opened, store, transport, watch, interviewer), opened.account)
+    speaks = ModelLine(line, opened.account)
     keeper = _keeper(opened, speaks, guard, services, watch)
     compactor = _compactor(opened, store.path, tools, heads, watch, keeper=keeper)
     parts = Parts(
@@ -149,6 +151,22 @@ def _line(
             run_dollars=opened.flags.max_budget,
         ),
         keep_results=own.cache.kept_when_expired,
+    )
+
+
+def _web_searcher(opened: Opened, line: LineParts) -> WebSearcher:
+    """Asks the service outside the conversation: what it costs counts against the budgets, and nothing that was sent moves."""
+    from compositor.loop.accounting import open_account
+    from compositor.loop.session import Stamp
+    from compositor.runtime.line import ModelLine
+    from compositor.runtime.web_search import ServiceWebSearcher
+
+    aside = msgspec.structs.replace(line, watch=lambda _event: None, gate=None, keep_results=None, purpose="web search")
+    return ServiceWebSearcher(
+        ModelLine(aside, open_account(opened.account.tariff, ())),
+        opened.conversation.options,
+        opened.conversation.prefix.wire,
+        stamp=lambda: Stamp(line.ids.new(), line.clock.now()),
     )
 
 
@@ -266,6 +284,7 @@ def _tools(
     offering: Offering | None,
     interviewer: Interviewer | None,
     run_command: CommandRunner = run_child,
+    searcher: WebSearcher | None = None,
 ) -> SessionTools:
     from compositor.adapters.tools.session_tools import session_tools
 
@@ -279,6 +298,7 @@ def _tools(
         services=services,
         interviewer=interviewer,
         run_command=run_command,
+        searcher=searcher,
     )
 
 

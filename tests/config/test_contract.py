@@ -78,7 +78,7 @@ def test_everything_is_resolved_before_any_text_is_built() -> None:
     assert contract.prompt.exclude_dynamic
     assert not contract.git_instructions
     always = ("Bash", "BashOutput", "Edit", "Glob", "Grep", "Monitor", "NotebookEdit", "Read", "TaskStop")
-    assert contract.tools == (*always, "mcp__git__log")
+    assert contract.tools == (*always, "WebSearch", "mcp__git__log")
     assert contract.credential is not None
     assert contract.system_role
     assert contract.diagnostics == ()

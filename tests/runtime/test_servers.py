@@ -2,106 +2,25 @@
 
 import itertools
 import json
-import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from compositor.adapters.providers.anthropic import AnthropicTransport
-from compositor.adapters.providers.credentials import Endpoint
 from compositor.adapters.sessions.reading import read_transcript
-from compositor.config.flags import Flags
 from compositor.context.view import view_bytes
-from compositor.emulator.core import Emulator
-from compositor.emulator.profile import ServiceProfile, catalog
-from compositor.emulator.script import parse_script
-from compositor.emulator.transport import EmulatorTransport
 from compositor.loop.effects import EndReason
-from compositor.opened import Opening, open_session
-from compositor.runtime.events import CallEnded, HeadRenewed, RequestStarted
+from compositor.runtime.events import CallEnded, HeadRenewed
 from compositor.types.entries import AttachmentEntry, MarkerEntry
 from compositor.types.tools import OutcomeKind
-from compositor.wiring import build_agent, session_services
+from tests.runtime.server_run import SEARCH, ServerRun
 
 pytestmark = pytest.mark.anyio
 
-ENDPOINT = Endpoint(url="http://emulator.invalid/v1/messages")
-SERVER = Path(__file__).resolve().parent.parent / "adapters" / "mcp" / "server.py"
-
-
-class Yes:
-    async def ask(self, permission):
-        return True
-
-
-class Session:
-    """Turns of one session on one project, against a scripted model and one real server process."""
-
-    def __init__(self, folder: Path) -> None:
-        self.project = folder / "project"
-        self.project.mkdir()
-        self.list = folder / "tools.json"
-        self.offer("echo", "fail", "crash", "long")
-        self.environ = {
-            "HOME": str(folder / "home"),
-            "COMPOSITOR_HOME": str(folder / "state"),
-            "PATH": "/usr/bin:/bin",
-            "MCP_CONNECTION_NONBLOCKING": "0",
-        }
-        self.events = []
-        self.session_id = None
-        self.person = True
-        self.models = ServiceProfile()
-
-    def offer(self, *names):
-        self.list.write_text(json.dumps(names))
-
-    async def run(self, script, prompt="go", **flags):
-        entry = {"command": sys.executable, "args": [str(SERVER), str(self.list)]}
-        config = json.dumps({"mcpServers": {"my server": entry}})
-        opening = Opening(
-            flags=Flags(mcp_config=(config,), **flags),
-            project=str(self.project),
-            environ=self.environ,
-            resume=self.session_id,
-            interactive=self.person,
-        )
-        opened = open_session(opening)
-        self.session_id = opened.header.session_id
-        self.emulator = Emulator(parse_script(script), self.models)
-        async with (
-            AnthropicTransport(ENDPOINT, transport=EmulatorTransport(self.emulator)) as transport,
-            session_services(opened) as services,
-        ):
-            agent, store = build_agent(
-                opened, transport=transport, watch=self.events.append, asker=Yes(), services=services
-            )
-            with store:
-                self.path = Path(store.path)
-                return await agent.submit(prompt)
-
-    def bodies(self):
-        return [msgspec.json.decode(recorded.request.body) for recorded in self.emulator.requests]
-
-    def compiled(self):
-        return [event.compiled for event in self.events if isinstance(event, RequestStarted)]
-
-    def outcomes(self):
-        return [event.outcome for event in self.events if isinstance(event, CallEnded)]
-
 
 @pytest.fixture
-def session(tmp_path: Path) -> Session:
-    return Session(tmp_path)
-
-
-SEARCH = """
-turns:
-  - {do: [{call: {tool: ToolSearch, input: {query: "echo text"}}}]}
-  - {do: [{call: {tool: mcp__my_server__echo, input: {text: hello}}}]}
-  - {when: {result_contains: "echo: hello"}, say: Done.}
-"""
+def session(tmp_path: Path) -> ServerRun:
+    return ServerRun(tmp_path)
 
 
 @pytest.mark.req("R241", "R242", "R243", "R244")
@@ -191,53 +110,6 @@ async def test_a_tool_that_comes_late_is_told_at_the_tail(session):
     assert json.dumps(last["messages"]).count("mcp__my_server__late: Does late") == 1
     views = [view_bytes(compiled) for compiled in session.compiled()]
     assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(views))
-
-
-ADDED = """
-turns:
-  - {do: [{call: {tool: mcp__my_server__echo, input: {text: one}}}]}
-  - {do: [{call: {tool: mcp__my_server__echo, input: {text: two}}}]}
-  - {do: [{run: "sleep 0.5"}]}
-  - {do: [{call: {tool: mcp__my_server__late, input: {text: three}}}]}
-  - {when: {result_contains: "late: three"}, say: Done.}
-"""
-
-
-@pytest.mark.req("R243", "R246", "R251")
-@pytest.mark.parametrize(("model", "is_added"), [("opus", True), ("sonnet", False)])
-async def test_without_a_search_a_late_tool_is_added_behind_what_was_sent_where_the_model_takes_it(
-    session, model, is_added
-):
-    class Events(list):
-        def append(self, event):
-            if isinstance(event, CallEnded):
-                session.offer("echo", "fail", "crash", "long", "late")
-            super().append(event)
-
-    session.events = Events()
-    session.environ["ENABLE_TOOL_SEARCH"] = "false"
-    session.models = catalog()
-    result = await session.run(ADDED, model=model)
-    first, *_, last = session.bodies()
-    views = [view_bytes(compiled) for compiled in session.compiled()]
-    assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(views))
-    said = [block for message in last["messages"] if message["role"] == "system" for block in message["content"]]
-    if not is_added:
-        assert "late" not in json.dumps(last["tools"])
-        assert result.reason is not EndReason.COMPLETED
-        return
-    assert result.reason is EndReason.COMPLETED, result.detail
-    assert said == [{"type": "tool_addition", "tool": {"type": "tool_reference", "name": "mcp__my_server__late"}}]
-    assert [tool["name"] for tool in last["tools"] if tool.get("defer_loading")] == ["mcp__my_server__late"]
-    assert last["tools"][: len(first["tools"])] == first["tools"]
-    assert all("tool-changes" in one.request.headers["anthropic-beta"] for one in session.emulator.requests)
-    # A resumed session sends it again in its place.
-    await session.run(
-        "turns:\n  - {do: [{call: {tool: mcp__my_server__late, input: {text: again}}}]}\n  - {say: Done.}\n",
-        model=model,
-    )
-    assert view_bytes(session.compiled()[-1]).startswith(views[-1])
-    assert session.outcomes()[-1].content == "late: again"
 
 
 @pytest.mark.req("R237")

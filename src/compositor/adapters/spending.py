@@ -64,7 +64,7 @@ def spent_before(transcript: str, said: Said) -> Spent:
     path = Path(transcript)
     if not path.exists() or not path.stat().st_size:
         return total
-    for send in read_transcript(path).journal.sends:
+    for send in read_transcript(path).journal.paid:
         if send.usage is not None:
             total = add_spent(total, spent_by(send.usage, priced(send.record.options.model, said)))
     return total

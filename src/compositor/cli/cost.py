@@ -28,7 +28,7 @@ def command(*, session: str, project: str | None, as_json: bool) -> None:
     cwd = os.path.realpath(project or Path.cwd())
     prices = load_settings(find_places(cwd, os.environ)).compositor.prices
     path = find_session(find_home(os.environ), session, cwd=cwd)
-    found = session_cost(read_transcript(path).journal.sends, prices)
+    found = session_cost(read_transcript(path).journal.paid, prices)
     if as_json:
         fields = {**msgspec.to_builtins(found), "causes": found.causes, "spread": found.spread}
         click.echo(msgspec.json.encode(fields).decode())

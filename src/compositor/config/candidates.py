@@ -45,6 +45,7 @@ BUILTIN_TOOLS: tuple[Candidate, ...] = (
     _tool("TodoWrite", TODO_LIST),
     _tool("ToolSearch", SERVERS),
     _tool("WebFetch"),
+    Candidate(name="WebSearch", why=_WHY, provider=frozenset({"server_tools"})),
     _tool("Write"),
 )
 

@@ -203,6 +203,10 @@ OWN: Mapping[str, Key] = {
         _one_of("delta", "section"),
         "How servers' instructions reach the model: as a note when they change, or in the system prompt, which then moves.",
     ),
+    "toolSearch": _key(
+        _one_of("client", "provider"),
+        "Who searches deferred tools: the tool `ToolSearch`, or the service itself where model and platform do.",
+    ),
     "profileInstructions": _key(TEXT, "A text that is added to the default system prompt."),
     "reader": _key(_one_of("expert", "learner"), "Whom answers are written for; each has a cached prefix of its own."),
     "lengthAnchors": _key(SWITCH, "Adds numbers for the length of answers to the default system prompt."),

@@ -7,7 +7,7 @@ decided in `context/tools/deferral.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -20,12 +20,14 @@ from compositor.context.messages.legality import WireContext
 from compositor.context.messages.legality.tool_rules import check_tools
 from compositor.context.prefix import offer_tools
 from compositor.context.tools.deferral import AUTO_SHARE, Deferral, News, marker_detail, recorded_tools
+from compositor.context.tools.provider import TOOL_SEARCH
 from compositor.context.wire.canonical import encode_tool
 from compositor.types.diagnostics import Severity
 from compositor.types.entries import AttachmentEntry, MarkerEntry, TranscriptEntry
-from compositor.types.provenance import Omission
+from compositor.types.provenance import Omission, Source
 from compositor.types.request import Head, HeadTool
 from compositor.types.servers import DEFERRED_TOOLS
+from compositor.types.tools import ToolDefinition
 
 from .session import Conversation, Stamp
 
@@ -87,6 +89,30 @@ def _refusal(tool: HeadTool, wire: WireContext) -> str | None:
     data = encode_tool(replace(tool.definition, deferred=False))
     found = check_tools([msgspec.json.decode(data)], wire)
     return next((f"{one.message} ({one.rule})" for one in found if one.severity is Severity.ERROR), None)
+
+
+def has_own_search(contract: RunContract) -> bool:
+    """Whether model and platform search deferred tools themselves (wire page 6)."""
+    knows = contract.profile.tool_search and "tool_search" not in contract.profile.doubts
+    return knows and contract.platform.has(Ability.SERVER_TOOLS)
+
+
+def choose_search(
+    tools: Sequence[ToolDefinition], contract: RunContract
+) -> tuple[tuple[ToolDefinition, ...], tuple[Omission, ...]]:
+    """`tools` with the search that finds deferred ones: our own, or the service's where it is asked for and there."""
+    if contract.settings.compositor.tool_search == "client":
+        return tuple(tools), ()
+    if not has_own_search(contract):
+        return tuple(tools), (
+            _left_out(TOOL_SEARCH.name, f"model or platform has no search of its own; {SEARCH_TOOL} stands in"),
+        )
+    others = tuple(tool for tool in tools if tool.name != SEARCH_TOOL)
+    return (*others, TOOL_SEARCH), (_left_out(SEARCH_TOOL, "the service searches by itself"),)
+
+
+def _left_out(tool: str, reason: str) -> Omission:
+    return Omission(f"tool {tool!r}", reason, "tools.deferral", Source("tool", tool))
 
 
 def plan_deferral(contract: RunContract, wish: str | None) -> Deferral:

@@ -51,7 +51,7 @@ class LineParts(Struct, frozen=True, kw_only=True):
     """What a line is made of. `chance` gives numbers in [0, 1), `profile` names the model's profile in the journal.
 
     `gate` stands before a prefix that was paid for. `keep_results`: once the cache has expired, all but so many of the newest tool results are
-    cleaned out; `None` keeps them all.
+    cleaned out; `None` keeps them all. `purpose` is set for a line outside the conversation (`types/journal.py`).
     """
 
     transport: ModelTransport
@@ -64,6 +64,7 @@ class LineParts(Struct, frozen=True, kw_only=True):
     gate: PrefixGate | None = None
     budget: BudgetGate | None = None
     keep_results: int | None = None
+    purpose: str = ""
 
 
 class ModelLine:
@@ -165,7 +166,7 @@ class ModelLine:
             gathered=gathered,
         )
         if is_aside:
-            journal = msgspec.structs.replace(journal, sent=())
+            journal = msgspec.structs.replace(journal, sent=(), purpose=parts.purpose)
         parts.store.put_head(compiled.head)
         parts.store.append([journal])
         parts.watch(RequestStarted(self.requests, compiled, forecast))

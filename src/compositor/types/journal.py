@@ -39,6 +39,8 @@ class SendRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     No digest of the whole body is kept: it would cost a pass over all that is settled on every turn, and head, view, markers and
     options give the body again.
+
+    `purpose` names a request outside the conversation, with a head of its own: nothing of it is ever sent again.
     """
 
     request_id: str
@@ -58,6 +60,7 @@ class SendRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     forecast_read: int | None = None
     forecast_written: int | None = None
     gathered: tuple[Gathered, ...] = ()
+    purpose: str = ""
 
 
 class OutcomeRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):

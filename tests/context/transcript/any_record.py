@@ -168,6 +168,7 @@ sends = st.builds(
     markers=st.lists(markers, max_size=2).map(tuple),
     options=options,
     profile=names,
+    purpose=st.just("") | names,
     events=st.lists(events, max_size=2).map(tuple),
     latches=st.lists(st.sampled_from(Latch), max_size=2).map(tuple),
     refused_images=st.lists(names, max_size=2).map(tuple),

@@ -15,7 +15,15 @@ texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
 sources = st.builds(Source, texts, texts, st.none() | texts, st.none() | st.integers(0, 10**6))
 origins = st.builds(Attribution, sources, st.sampled_from(Lane), st.sampled_from(Lifetime), texts)
 fragments = st.builds(Fragment, texts, origins)
-definitions = st.builds(
+provided = st.builds(
+    ToolDefinition,
+    name=texts,
+    description=st.just(""),
+    input_schema=st.just(Raw(b"{}")),
+    provider=st.sampled_from(["web_search_20250305"]),
+    settings=st.sampled_from([Raw(b"{}"), Raw(b'{"max_uses":8}')]),
+)
+definitions = provided | st.builds(
     ToolDefinition,
     name=texts,
     description=texts,

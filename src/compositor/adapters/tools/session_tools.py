@@ -14,7 +14,7 @@ from msgspec import Struct
 from compositor.adapters.home import private_folder
 from compositor.adapters.services import Services
 from compositor.config.flags import split_words
-from compositor.ports import Interviewer, Tool
+from compositor.ports import Interviewer, Tool, WebSearcher
 from compositor.types.tools import ToolDefinition
 from compositor.types.verdicts import PermissionMode
 
@@ -26,6 +26,7 @@ from .process import CommandRunner, run_child
 from .task_list import TaskList, task_tools
 from .tool_search import ToolSearchTool
 from .toolbox import ToolBox
+from .web_search import WebSearchTool
 from .worktree import EnterWorktreeTool, ExitWorktreeTool, WorktreeState
 
 PRIVATE_HOSTS: Final = "COMPOSITOR_PRIVATE_HOSTS"
@@ -52,8 +53,9 @@ def session_tools(
     services: Services | None,
     interviewer: Interviewer | None,
     run_command: CommandRunner = run_child,
+    searcher: WebSearcher | None = None,
 ) -> SessionTools:
-    """Every tool of a session. `deferred` gives what a tool search can find; without `services` there are no servers."""
+    """Every tool of a session. `deferred` gives what a tool search can find; without `services` there are no servers, without `searcher` no search of the web."""
     directory, switch = WorkingDirectory(), ModeSwitch(mode)
     worktree = WorktreeState(directory)
     servers = None if services is None else services.servers
@@ -69,6 +71,8 @@ def session_tools(
     ]
     if servers is not None:
         tools += [ListMcpResourcesTool(servers), ReadMcpResourceTool(servers)]
+    if searcher is not None:
+        tools.append(WebSearchTool(searcher))
     box = ToolBox(
         is_visible=is_visible,
         directory=directory,

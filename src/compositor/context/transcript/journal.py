@@ -32,10 +32,16 @@ class Send(Struct, frozen=True, kw_only=True):
 
 
 class Journal(Struct, frozen=True):
-    """Every send of a session in the order of the file, and the prefix events recorded on their own."""
+    """Every send of a session in the order of the file, the prefix events recorded on their own, and requests outside the conversation."""
 
     sends: tuple[Send, ...] = ()
     events: tuple[PrefixEvent, ...] = ()
+    asides: tuple[Send, ...] = ()
+
+    @property
+    def paid(self) -> tuple[Send, ...]:
+        """All that cost something: the conversation's requests and those outside it."""
+        return (*self.sends, *self.asides)
 
 
 class Replay(Struct, frozen=True, kw_only=True):
@@ -66,7 +72,12 @@ def build_journal(records: Iterable[_Records]) -> Journal:
             outcomes[record.request_id] = record
         else:
             events.append(record)
-    return Journal(tuple(_joined(send, outcomes.get(key)) for key, send in sends.items()), tuple(events))
+    joined = [_joined(send, outcomes.get(key)) for key, send in sends.items()]
+    return Journal(
+        sends=tuple(send for send in joined if not send.record.purpose),
+        events=tuple(events),
+        asides=tuple(send for send in joined if send.record.purpose),
+    )
 
 
 def last_send(journal: Journal) -> Send | None:
@@ -97,7 +108,7 @@ def settled_lanes(journal: Journal) -> dict[str, Lane]:
 def sum_usage(journal: Journal) -> Usage:
     """What all requests together used, in tokens; requests that report nothing count as zero."""
     total = Usage()
-    for send in journal.sends:
+    for send in journal.paid:
         if send.usage is not None:
             total = add_usage(total, send.usage)
     return total

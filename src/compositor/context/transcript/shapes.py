@@ -158,6 +158,7 @@ class SendLine(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="send"
     forecast_read: int | None = None
     forecast_written: int | None = None
     gathered: tuple[GatheredShape, ...] = ()
+    purpose: str = ""
 
 
 class OutcomeLine(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="outcome"):

@@ -36,6 +36,10 @@ _LINES: tuple[tuple[frozenset[str], str], ...] = (
         "Some tools are only named. Load one with ToolSearch before you call it, and load together what you will need together.",
     ),
     (
+        frozenset({"tool_search_tool_bm25"}),
+        "Some tools are only named. Search for one before you call it, and search together for what you will need together.",
+    ),
+    (
         frozenset({"TodoWrite"}),
         "Keep a list with TodoWrite when the work has three steps or more: one item in progress, each marked as soon as it is done.",
     ),
