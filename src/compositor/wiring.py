@@ -94,7 +94,7 @@ def build_agent(
     )
     line = _line(opened, store, transport, watch, interviewer)
     searcher = _web_searcher(opened, line)
-    tools = _tools(opened, services, offering, interviewer, run_command, searcher=searcher)
+    tools = _tools(opened, services, offering, interviewer, run_command=run_command, searcher=searcher)
     tools.box.files.seed(file_views(around.memory))
     guard = _guard(opened, store, tools, asker=asker, watch=watch)
     heads = _heads(opened, tools, services)
@@ -283,6 +283,7 @@ def _tools(
     services: Services | None,
     offering: Offering | None,
     interviewer: Interviewer | None,
+    *,
     run_command: CommandRunner = run_child,
     searcher: WebSearcher | None = None,
 ) -> SessionTools:
