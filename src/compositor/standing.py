@@ -12,6 +12,7 @@ from msgspec import Struct
 from compositor.adapters.owners import SessionOwners
 from compositor.adapters.tools.session_tools import SessionTools
 from compositor.config.contract import RunContract
+from compositor.config.platforms import Ability
 from compositor.config.price import Price
 from compositor.context.compaction.budget import plan_budget
 from compositor.heads import SessionHeads
@@ -54,4 +55,5 @@ def make_compactor(given: Standing, watch: Watcher) -> Compactor:
         settle=given.settle,
     )
     budget = plan_budget(contract.window.tokens, contract.max_output, contract.compaction)
-    return Compactor(owners, given.heads, budget, watch, price=given.price)
+    asks = contract.settings.compositor.server_summary and contract.platform.has(Ability.ON_DEMAND_COMPACTION)
+    return Compactor(owners, given.heads, budget, watch, price=given.price, server_summary=asks)

@@ -215,6 +215,9 @@ OWN: Mapping[str, Key] = {
     "sessionMemory": _key(
         SWITCH, "Keeps notes of the session in the background, which a compaction takes in place of a summary."
     ),
+    "serverSummary": _key(
+        SWITCH, "Lets the service write the summary of a compaction, on platforms that have compaction on demand."
+    ),
     "tellUsage": _key(
         SWITCH, "Tells the model at 50, 75 and 90 % how much of the window and of the requests of a turn is used up."
     ),

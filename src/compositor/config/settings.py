@@ -77,6 +77,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     outline: bool = False
     session_memory: bool = False
     tell_usage: bool = False
+    server_summary: bool = False
     team_memory_directory: str | None = None
     models: dict[str, dict[str, Any]] = {}
     prices: dict[str, dict[str, Any]] = {}

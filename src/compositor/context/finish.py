@@ -38,6 +38,7 @@ BODY_FIELDS: tuple[str, ...] = (
     "speed",
     "stop_sequences",
     "diagnostics",
+    "compaction",
 )
 
 _MARKERS: dict[Ttl, bytes] = {

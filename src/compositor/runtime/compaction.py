@@ -30,9 +30,9 @@ from compositor.context.tools.deferral import catalog_again
 from compositor.loop.cleaning import Cleaning
 from compositor.loop.session import Conversation, Stamp
 from compositor.ports import HeadPlanner, Owners
-from compositor.runtime.events import Compacted, CompactionStep, Watcher
+from compositor.runtime.events import Compacted, CompactionFailed, CompactionStep, Watcher
 from compositor.runtime.restoring import Handed, restore_standing
-from compositor.runtime.summaries import AskAside, Asked, ask_summary
+from compositor.runtime.summaries import AskAside, Asked, ask_service, ask_summary
 from compositor.types.entries import TranscriptEntry
 from compositor.types.snapshot import EventName, PrefixEvent
 
@@ -92,7 +92,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class Compactor:
-    """The compactions of one session. `has_model` is false where no request may be sent."""
+    """The compactions of one session. `has_model` is false where no request may be sent, `server_summary` true where the service may write summaries."""
 
     def __init__(
         self,
@@ -103,6 +103,7 @@ class Compactor:
         *,
         price: Price | None = None,
         has_model: bool = True,
+        server_summary: bool = False,
     ) -> None:
         self._owners = owners
         self._heads = heads
@@ -110,6 +111,7 @@ class Compactor:
         self._watch = watch
         self._price = price
         self._has_model = has_model
+        self._server_summary = server_summary
 
     @property
     def budget(self) -> Budget:
@@ -137,6 +139,7 @@ class Compactor:
             edits=_clears_itself(conversation),
             cold=state.cleaning is not None and state.cleaning.allowed,
             memory=estimate_tokens(memory.encode("utf-8", "replace"), state.scale),
+            server_summary=self._server_summary and conversation.options.context_management is None,
             has_model=self._has_model,
             price=self._price,
         )
@@ -177,6 +180,11 @@ class Compactor:
         instructions = compact_instructions(text for _, text in self._owners.instructions())
         fits = next_size(conversation.prefix) + self._budget.summary <= self._budget.window
         words = summary_prompt(wish.focus, instructions)
+        if step is Step.SERVER_SUMMARY:
+            found = await ask_service(conversation, words, ask=ask)
+            if isinstance(found, Summary):
+                return found
+            self._watch(CompactionFailed(wish.trigger, f"{found.problem}; the model is asked"))
         return await ask_summary(conversation, words, budget=self._budget, fits=fits, ask=ask, stamp=stamp())
 
     async def _rebuilt(
@@ -242,7 +250,7 @@ def _clears_itself(conversation: Conversation) -> bool:
     return asked is not None and b'"clear_tool_uses' in bytes(asked)
 
 
-_SUMMARIES = frozenset({Step.SESSION_MEMORY, Step.SUMMARY, Step.OUTLINE})
+_SUMMARIES = frozenset({Step.SESSION_MEMORY, Step.SERVER_SUMMARY, Step.SUMMARY, Step.OUTLINE})
 
 
 def _pair(stamp: Stamp) -> tuple[str, str]:

@@ -18,6 +18,12 @@ from compositor.context.wire.assemble import AssembledMessage
 from compositor.errors import CompileError
 from compositor.loop.retry import Failure
 from compositor.loop.session import Conversation, Stamp
+from compositor.types.blocks import UnknownBlock
+from compositor.types.json import raw_json
+
+ON_DEMAND_BETA = "compact-2026-09-04"
+MAX_INSTRUCTIONS = 16_384
+"""Characters of instructions that the service takes (wire page 5.3)."""
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -54,6 +60,34 @@ async def ask_summary(
         if not asked.too_long:
             break
     return failed
+
+
+async def ask_service(conversation: Conversation, words: str, *, ask: AskAside) -> Summary | Asked:
+    """The summary as the service writes it, behind the conversation as it is: no words of ours are added to it (wire page 5.3).
+
+    The text is taken and the signed block is not replayed: it would have to be the first of the conversation (L158), where the instruction
+    files stand, and every later request would need its header (L164).
+    """
+    wanted = raw_json({"type": "summarize", "instructions": words[:MAX_INSTRUCTIONS]})
+    prefix, betas = conversation.prefix, (*conversation.options.betas, ON_DEMAND_BETA)
+    options = msgspec.structs.replace(conversation.options, compaction=wanted, betas=betas, stop_sequences=None)
+    known = msgspec.structs.replace(prefix, wire=msgspec.structs.replace(prefix.wire, betas=betas))
+    try:
+        asked = await ask(Conversation(prefix=known, options=options))
+    except CompileError as problem:
+        return Asked(problem=problem.message, too_long=True)
+    if asked.problem:
+        return asked
+    text = _service_text(asked.message)
+    return Summary(text=text, method="service") if text else Asked(problem="the service wrote no summary")
+
+
+def _service_text(message: AssembledMessage | None) -> str:
+    for block in message.content if message is not None else ():
+        if isinstance(block, UnknownBlock) and block.type == "compaction":
+            content = msgspec.json.decode(block.raw).get("content")
+            return content.strip() if isinstance(content, str) else ""
+    return ""
 
 
 def is_too_long(failure: Failure) -> bool:

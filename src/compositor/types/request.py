@@ -114,6 +114,7 @@ class RequestOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     speed: str | None = None
     stop_sequences: tuple[str, ...] | None = None
     diagnostics: Raw | None = None
+    compaction: Raw | None = None
     betas: tuple[str, ...] = ()
     api_version: str = "2026-10-21"
     caching: bool = True

@@ -139,6 +139,7 @@ options = st.builds(
     speed=st.none() | names,
     stop_sequences=st.none() | st.lists(texts, max_size=2).map(tuple),
     diagnostics=optional_raws,
+    compaction=optional_raws,
     betas=st.lists(names, max_size=2).map(tuple),
     api_version=names,
     caching=st.booleans(),

@@ -47,7 +47,7 @@ def test_the_strategies_fill_every_field() -> None:
         DiffAttachment: 6,
         ListingAttachment: 5,
         MediaAttachment: 4,
-        RequestOptions: 19,
+        RequestOptions: 20,
         MarkerPlan: 6,
         SentEntry: 2,
         OutcomeRecord: 9,

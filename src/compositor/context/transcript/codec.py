@@ -287,6 +287,14 @@ def _present(raw: Raw) -> Raw | None:
     return None if bytes(raw) == bytes(shapes.ABSENT) else owned(raw)
 
 
-_RAW_OPTIONS = ("thinking", "tool_choice", "metadata", "context_management", "output_config", "diagnostics")
+_RAW_OPTIONS = (
+    "thinking",
+    "tool_choice",
+    "metadata",
+    "context_management",
+    "output_config",
+    "diagnostics",
+    "compaction",
+)
 _FIELDS = {shape: frozenset((*shape.__struct_fields__, "type")) for shape in get_args(shapes.Line)}
 _decode_shape = msgspec.json.Decoder(shapes.Line).decode

@@ -117,6 +117,7 @@ class OptionsShape(Struct, frozen=True, kw_only=True, omit_defaults=True):
     speed: str | None = None
     stop_sequences: tuple[str, ...] | None = None
     diagnostics: Raw = ABSENT
+    compaction: Raw = ABSENT
     betas: tuple[str, ...] = ()
     caching: bool = True
     ttl: Ttl = Ttl.SHORT

@@ -6,6 +6,7 @@ whose input is no JSON object is cut and left out. Never repairs what the model 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import assert_never
 
@@ -29,7 +30,7 @@ from compositor.types.stream import (
     UnknownEvent,
 )
 from compositor.types.tools import ToolCall
-from compositor.types.usage import Usage
+from compositor.types.usage import Usage, add_usage
 
 from .assemble_block import CutCall, JsonFields, PartialBlock, finish_block, json_fields, present, text_of
 
@@ -204,8 +205,17 @@ def _merged(before: JsonFields, news: Raw | None) -> JsonFields:
     return merged
 
 
+class _Reported(Usage, frozen=True):
+    iterations: list[Usage] | None = None
+
+
 def _decode_usage(fields: JsonFields) -> Usage:
-    return msgspec.json.decode(msgspec.json.encode(fields), type=Usage)
+    """The counters at the top; where all are zero, what the rounds of the service came to: a summary stands only there (wire page 5.3)."""
+    found = msgspec.json.decode(msgspec.json.encode(fields), type=_Reported)
+    top = Usage(**{name: getattr(found, name) for name in Usage.__struct_fields__})
+    if found.iterations and not top.total_input and not top.output_tokens:
+        return functools.reduce(add_usage, found.iterations, Usage())
+    return top
 
 
 def _answering_model(blocks: list[ContentBlock]) -> str | None:

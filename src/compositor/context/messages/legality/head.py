@@ -21,7 +21,7 @@ from .tool_rules import check_system, check_tools
 from .wire_context import MIB, WireContext
 
 _OPTION_FIELDS = ("model", "max_tokens", "stream", "temperature", "speed")
-_RAW_FIELDS = ("thinking", "tool_choice", "metadata", "context_management", "output_config")
+_RAW_FIELDS = ("thinking", "tool_choice", "metadata", "context_management", "output_config", "compaction")
 
 
 def check_head(
