@@ -13,9 +13,9 @@ from compositor.emulator.core import Emulator
 from compositor.emulator.script import parse_script
 from compositor.emulator.transport import EmulatorTransport
 from compositor.opened import Opening, open_session
-from compositor.ports import Permission
+from compositor.ports import Editor, Permission
 from compositor.runtime.events import AgentEvent, CallJudged, NotesCollected, TurnResult
-from compositor.wiring import build_agent
+from compositor.wiring import build_agent, session_services
 
 ENDPOINT = Endpoint(url="http://emulator.invalid/v1/messages")
 
@@ -46,6 +46,7 @@ class Session:
             (self.home / ".claude" / "settings.json").write_text(json.dumps(settings))
         self.flags = Flags(**flags)
         self.events: list[AgentEvent] = []
+        self.editor: Editor | None = None
         self.environ = {"HOME": str(self.home), "COMPOSITOR_HOME": str(self.state), "PATH": "/usr/bin:/bin"}
 
     async def run(self, turns: list[dict[str, Any]], person: Says | None = None, *prompts: str) -> TurnResult:
@@ -56,9 +57,17 @@ class Session:
         )
         opened = open_session(opening)
         result: TurnResult | None = None
-        async with AnthropicTransport(ENDPOINT, transport=EmulatorTransport(self.emulator)) as transport:
+        async with (
+            AnthropicTransport(ENDPOINT, transport=EmulatorTransport(self.emulator)) as transport,
+            session_services(opened) as services,
+        ):
             agent, store = build_agent(
-                opened, transport=transport, watch=self.events.append, asker=person or Says(answer=False)
+                opened,
+                transport=transport,
+                watch=self.events.append,
+                asker=person or Says(answer=False),
+                services=services,
+                editor=self.editor,
             )
             with store:
                 for prompt in prompts or ("go",):

@@ -1,9 +1,10 @@
 """A small MCP server for tests, over standard input and output, without any library: one JSON message a line.
 
-Its list of tools is read from a file before each listing, so that a test can change it; `crash` ends the process.
+Its list of tools is read from a file before each listing, so that a test can change it; `crash` ends the process, `told` says what stands in `TOLD`.
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -21,6 +22,8 @@ def call(name, arguments):
         sys.exit(3)
     if name == "fail":
         return {"content": [{"type": "text", "text": "it went wrong"}], "isError": True}
+    if name == "told":
+        return {"content": [{"type": "text", "text": os.environ["TOLD"]}]}
     if name == "long":
         return {"content": [{"type": "text", "text": "[" + "word " * int(arguments.get("text", "10")) + "]"}]}
     return {"content": [{"type": "text", "text": f"{name}: {arguments.get('text', '')}"}]}
