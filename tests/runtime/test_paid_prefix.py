@@ -125,14 +125,14 @@ def move_prefix(agent: Agent) -> None:
     first, *rest = prefix.entries
     changed = msgspec.structs.replace(first, content=(msgspec.structs.replace(first.content[0], text="spoiled"),))  # type: ignore[union-attr]
     spoiled = extend(empty_prefix(prefix.head, prefix.facts, prefix.wire), [changed, *rest])
-    agent._conversation = msgspec.structs.replace(conversation, prefix=spoiled)
+    agent._desk.conversation = msgspec.structs.replace(conversation, prefix=spoiled)
 
 
 def change_options(agent: Agent) -> None:
     """What no part of the program may do: other markers and headers in the middle of a session."""
     conversation = agent.conversation
     options = msgspec.structs.replace(conversation.options, ttl=Ttl.LONG, betas=("new",))
-    agent._conversation = msgspec.structs.replace(conversation, options=options)
+    agent._desk.conversation = msgspec.structs.replace(conversation, options=options)
 
 
 @pytest.mark.req("R260", "R283")

@@ -129,7 +129,7 @@ class FileTable:
 
     def fade(self) -> None:
         """Old results were taken out of the conversation: what was read counts as read, but may be asked for again."""
-        for path, view in self._views.items():
+        for path, view in list(self._views.items()):
             self._views[path] = replace(view, is_shown=False)
 
     def seed(self, views: Iterable[FileView]) -> None:

@@ -1,0 +1,67 @@
+"""What a turn works on: the conversation as it stands, its tail, and what can be interrupted.
+
+Decides only that memory and transcript stay the same: what is taken in is stored first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import anyio
+
+from compositor.loop.session import Conversation, Stamp, record
+from compositor.ports import Occasion
+from compositor.runtime.parts import Parts
+from compositor.runtime.tail import Tail
+from compositor.types.entries import AttachmentEntry, TranscriptEntry
+
+
+class Desk:
+    """One session's. `stop` may be called from anywhere in the same event loop."""
+
+    def __init__(self, parts: Parts, conversation: Conversation) -> None:
+        self.parts = parts
+        self.conversation = conversation
+        self.tail = Tail(parts.collection, parts.hooks, parts.watch, self.stamp, parts.form)
+        self.stopped = False
+        self._stop: Callable[[], None] | None = None
+
+    def begin(self) -> None:
+        """A turn begins: nothing is stopped, and what counts within a turn counts anew."""
+        self.stopped = False
+        self.parts.line.begin_turn()
+        if self.parts.compacting is not None:
+            self.parts.compacting.begin_turn()
+
+    def stop(self) -> None:
+        """Interrupt what runs now, and let nothing new begin."""
+        self.stopped = True
+        if self._stop is not None:
+            self._stop()
+
+    @contextmanager
+    def stoppable(self, stop: Callable[[], None] | None = None) -> Iterator[None]:
+        """What `stop` interrupts; the code behind it goes on. With `stop` the work ends itself, else it is cancelled."""
+        with anyio.CancelScope() as scope:
+            self._stop = stop or scope.cancel
+            yield
+        self._stop = None
+
+    def record(self, entries: Sequence[TranscriptEntry]) -> None:
+        """Take entries into the conversation, stored first."""
+        if not entries:
+            return
+        self.parts.store.append(entries)
+        self.conversation = record(self.conversation, entries)
+        if self.parts.keeper is not None:
+            self.parts.keeper.saw(entries)
+
+    async def told(self, occasion: Occasion, reached: tuple[str, ...], parent: str) -> tuple[AttachmentEntry, ...]:
+        """What stands at the tail behind `parent`; once the turn is to stop, nothing is collected for it any more."""
+        if self.stopped:
+            return self.tail.said(parent)
+        return await self.tail.collect(self.conversation, occasion, reached, parent)
+
+    def stamp(self) -> Stamp:
+        return Stamp(self.parts.ids.new(), self.parts.clock.now())
