@@ -15,9 +15,12 @@ from compositor.adapters.collectors.date import DateCollector
 from compositor.adapters.collectors.editor import EditorCollector
 from compositor.adapters.collectors.memory import MemoryCollector
 from compositor.adapters.collectors.mentions import MentionCollector, Ways
+from compositor.adapters.collectors.skills import SkillCollector
 from compositor.adapters.collectors.usage import Meter, UsageCollector
 from compositor.adapters.collectors.version_state import VersionStateCollector
 from compositor.adapters.editor_drop import EditorDrop, editor_file
+from compositor.context.extensions.listing import MAX_DESCRIPTION, listing_budget
+from compositor.context.extensions.telling import Room
 from compositor.loop.opening import version_state
 from compositor.runtime.collect import Collection, Source
 
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
     from compositor.adapters.tools.session_tools import SessionTools
     from compositor.opened import Opened
     from compositor.ports import Editor, ToolScope
+
+BUDGET = "SLASH_COMMAND_TOOL_CHAR_BUDGET"
+"""The variable that gives the list of skills a number of characters (project-conventions 5.3)."""
 
 
 class Collecting(Struct, frozen=True, kw_only=True):
@@ -59,6 +65,8 @@ def _sources(given: Collecting) -> Iterable[Source]:
     yield Source(
         name="mentions", collector=_mentions(given), matters="What the prompt names with @ could not be looked up"
     )
+    if opened.shelf is not None and "Skill" in opened.contract.tools:
+        yield Source(name="skills", collector=SkillCollector(opened.shelf, _listing_room(opened)))
     memory = MemoryCollector(around.memory_place, around.memory, files.seed)
     yield Source(name="memory", collector=memory)
     yield Source(
@@ -70,6 +78,13 @@ def _sources(given: Collecting) -> Iterable[Source]:
     yield Source(name="editor", collector=EditorCollector(given.editor or drop, given.may_read))
     if given.meters is not None:
         yield Source(name="usage", collector=UsageCollector(*given.meters))
+
+
+def _listing_room(opened: Opened) -> Room:
+    settings, fixed = opened.contract.settings, opened.environment.variables.get(BUDGET, "")
+    window = opened.contract.window.tokens
+    budget = listing_budget(window, settings.skill_listing_budget_fraction, int(fixed) if fixed.isdecimal() else None)
+    return Room(budget, settings.skill_listing_max_desc_chars or MAX_DESCRIPTION)
 
 
 def _mentions(given: Collecting) -> MentionCollector:

@@ -5,7 +5,7 @@ Decides which implementation stands behind each part. Decides nothing about perm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -23,18 +23,18 @@ from compositor.policy.audit import Gate, audit_record, enforcement_changes
 from compositor.policy.condition import condition_applies
 from compositor.policy.policy import Policy
 from compositor.ports import Asker, Clock, ToolScope
-from compositor.runtime.driver import Workshop
+from compositor.runtime.driver import Admission, Workshop
 from compositor.runtime.events import NotesCollected, Watcher
 from compositor.runtime.gatekeeper import Gatekeeper
 from compositor.runtime.hooks import HookFacts, Hooks
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.instructions import LossMode
 from compositor.types.tools import ToolCall, ToolOutcome
-from compositor.types.verdicts import Allow, Deny
+from compositor.types.verdicts import Allow, Deny, PermissionRule
 
 
 class Guarding(Struct, frozen=True, kw_only=True):
-    """What the parts are made for. `load` reads the settings anew, `plan` makes a policy of them."""
+    """What the parts are made for. `load` reads the settings anew, `plan` makes a policy of them, `granted` gives rules of the moment."""
 
     settings: Settings
     policy: Policy
@@ -49,16 +49,18 @@ class Guarding(Struct, frozen=True, kw_only=True):
     places: SettingsPlaces
     load: Callable[[], Settings]
     plan: Callable[[Settings], Policy]
+    granted: Callable[[], tuple[PermissionRule, ...]] = tuple
 
 
 class Guard(Struct, frozen=True, kw_only=True):
     """The parts, joined: where calls are judged and run.
 
-    `close` ends what runs beside the session, `note` logs the verdict on a call of a helper that has limits of its own.
+    `judge_quietly` is the gate where nobody may be asked. `close` ends what runs beside the session, `note` logs the verdict on a call of a helper that has limits of its own.
     """
 
     workshop: Workshop
     hooks: Hooks
+    judge_quietly: Callable[[ToolCall], Awaitable[Admission]]
     close: Callable[[], None]
     note: Callable[[ToolCall, bool, str], None]
 
@@ -82,20 +84,7 @@ def build_guard(given: Guarding) -> Guard:
     def current() -> ToolScope:
         return msgspec.structs.replace(scope, cwd=given.tools.box.directory.at(scope))
 
-    facts = HookFacts(
-        session_id=given.session_id,
-        transcript_path=given.transcript,
-        cwd=lambda: current().cwd,
-        mode=lambda: given.tools.mode.mode.value,
-    )
-    hooks = Hooks(
-        edges.hooks,
-        edges.runner,
-        facts,
-        given.watch,
-        interactive=policy.interactive,
-        applies=lambda rule, call: condition_applies(rule, call, policy),
-    )
+    hooks = _hooks(given, edges, policy, current)
     gatekeeper = Gatekeeper(
         tools=given.tools.box,
         policy=policy,
@@ -107,6 +96,7 @@ def build_guard(given: Guarding) -> Guard:
         hooks=hooks,
         log=edges.log.verdict,
         renewed=_renewal(given, edges, policy),
+        granted=given.granted,
     )
 
     workshop = Workshop(
@@ -122,7 +112,30 @@ def build_guard(given: Guarding) -> Guard:
         verdict = Allow(reason=reason) if allowed else Deny(reason=reason, gate=Gate.DENY_RULES.value)
         edges.log.verdict(audit_record(call, call.input, verdict, (), policy))
 
-    return Guard(workshop=workshop, hooks=hooks, close=edges.close, note=log_helper)
+    return Guard(
+        workshop=workshop,
+        hooks=hooks,
+        judge_quietly=msgspec.structs.replace(gatekeeper, quiet=True).judge,
+        close=edges.close,
+        note=log_helper,
+    )
+
+
+def _hooks(given: Guarding, edges: Enforcement, policy: Policy, scope: Callable[[], ToolScope]) -> Hooks:
+    facts = HookFacts(
+        session_id=given.session_id,
+        transcript_path=given.transcript,
+        cwd=lambda: scope().cwd,
+        mode=lambda: given.tools.mode.mode.value,
+    )
+    return Hooks(
+        edges.hooks,
+        edges.runner,
+        facts,
+        given.watch,
+        interactive=policy.interactive,
+        applies=lambda rule, call: condition_applies(rule, call, policy),
+    )
 
 
 def _limiting(files: FileTable, folder: str) -> Callable[[Sequence[ToolOutcome]], tuple[ToolOutcome, ...]]:

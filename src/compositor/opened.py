@@ -15,6 +15,7 @@ from msgspec import Struct
 from compositor._version import __version__
 from compositor.adapters.approvals_rules import approved_file, read_approved
 from compositor.adapters.clock import clock_from
+from compositor.adapters.extension_desk import ExtensionDesk, extension_places
 from compositor.adapters.home import find_home
 from compositor.adapters.ids import UuidSource
 from compositor.adapters.mcp.session import find_servers
@@ -22,6 +23,7 @@ from compositor.adapters.sessions.begin import begin_session
 from compositor.adapters.sessions.past import Past, find_past
 from compositor.adapters.sessions.pattern import lifetime_note, session_lifetime
 from compositor.adapters.settings_files import SettingsPlaces, find_places, load_settings
+from compositor.adapters.skill_shelf import SkillShelf
 from compositor.adapters.surroundings import gather
 from compositor.adapters.trust import foreign_settings, read_trust
 from compositor.config.candidates import session_facts
@@ -64,7 +66,7 @@ class Opening(Struct, frozen=True, kw_only=True):
 class Opened(Struct, frozen=True, kw_only=True):
     """A session, ready to compile its next request.
 
-    `events` are prefix events that opening it caused, `look` resolves settings and surroundings of a directory anew, `copied` the entries of another file that it begins with, `news` the
+    `events` are prefix events that opening it caused, `look` resolves settings and surroundings of a directory anew, `shelf` holds its skills, `copied` the entries of another file that it begins with, `news` the
     notes about what changed since its head was recorded; the conversation holds both already, the store does not yet.
     """
 
@@ -85,6 +87,7 @@ class Opened(Struct, frozen=True, kw_only=True):
     copied: tuple[TranscriptEntry, ...] = ()
     news: tuple[TranscriptEntry, ...] = ()
     servers: tuple[McpServer, ...] = ()
+    shelf: SkillShelf | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
@@ -110,7 +113,8 @@ def open_session(opening: Opening) -> Opened:
         trust=trust,
         interactive=opening.interactive,
     )
-    host = _host(opening, servers, environment, places)
+    shelf = _shelf(opening, places, settings)
+    host = _host(opening, servers, environment, places, shelf)
     contract = resolve_contract(flags, settings, environ, cwd=cwd, trust=trust, host=host)
     lifetime = session_lifetime(contract, home, cwd, is_new=past is None)
     contract = msgspec.structs.replace(contract, ttl_wish=lifetime.ttl)
@@ -128,6 +132,7 @@ def open_session(opening: Opening) -> Opened:
         clock=clock,
         environment=environment,
         servers=servers.servers,
+        shelf=shelf,
         home=str(home),
         places=places,
         flags=flags,
@@ -185,13 +190,25 @@ def current_settings(flags: Flags, places: SettingsPlaces) -> Settings:
     return load_settings(places, given=flags.settings, sources=flags.setting_sources)
 
 
-def _host(opening: Opening, servers: ServerChoice, environment: EffectiveEnvironment, places: SettingsPlaces) -> Host:
+def _shelf(opening: Opening, places: SettingsPlaces, settings: Settings) -> SkillShelf:
+    root = places.root if Path(places.root, ".git").exists() else None
+    return SkillShelf(ExtensionDesk(places=extension_places(places, root, opening.flags), settings=settings))
+
+
+def _host(
+    opening: Opening,
+    servers: ServerChoice,
+    environment: EffectiveEnvironment,
+    places: SettingsPlaces,
+    shelf: SkillShelf,
+) -> Host:
     facts = session_facts(
         opening.flags,
         environment.variables,
         has_servers=bool(servers.servers),
         has_person=opening.interactive,
         is_repository=Path(places.root, ".git").exists(),
+        has_skills=any(skill.listed for skill in shelf.catalog.active),
     )
     return Host(session=facts)
 

@@ -131,6 +131,19 @@ class Interviewer(Protocol):
         ...
 
 
+class SkillAnswer(Struct, frozen=True, kw_only=True):
+    """What came of an invocation: a text for the model, or the sentence that says why there is none."""
+
+    text: str = ""
+    problem: str = ""
+
+
+class SkillInvoker(Protocol):
+    async def invoke(self, name: str, arguments: str) -> SkillAnswer:
+        """Invoke a skill for the model; its text comes to the tail of the next request."""
+        ...
+
+
 class Occasion(enum.StrEnum):
     """When notes are collected: with a prompt, after each batch of calls (R182), and behind a compaction."""
 

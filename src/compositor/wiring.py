@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from compositor.runtime.line import LineParts, ModelLine
     from compositor.runtime.memory_keeper import MemoryKeeper
     from compositor.runtime.offering import Offering
+    from compositor.runtime.skills import Grants, Skills
 
 
 def session_services(opened: Opened, interviewer: Interviewer | None = None) -> AbstractAsyncContextManager[Services]:
@@ -96,7 +97,7 @@ def build_agent(
     searcher = _web_searcher(opened, line)
     tools = _tools(opened, services, offering, interviewer, run_command=run_command, searcher=searcher)
     tools.box.files.seed(file_views(around.memory))
-    guard = _guard(opened, store, tools, asker=asker, watch=watch)
+    guard, skills = _guarded(opened, store, tools, asker=asker, watch=watch)
     heads = _heads(opened, tools, services)
     speaks = ModelLine(line, opened.account)
     keeper = _keeper(opened, speaks, guard, services, watch)
@@ -114,6 +115,7 @@ def build_agent(
         closing=(guard.close,),
         watch=watch,
         collection=_collection(opened, tools, services=services, guard=guard, line=speaks, editor=editor),
+        skills=skills,
         offering=offering,
         max_requests=opened.contract.max_turns,
         output_limit=opened.contract.output_limit,
@@ -303,7 +305,21 @@ def _tools(
     )
 
 
-def _guard(opened: Opened, store: JsonlSession, tools: SessionTools, *, asker: Asker, watch: Watcher) -> Guard:
+def _guarded(
+    opened: Opened, store: JsonlSession, tools: SessionTools, *, asker: Asker, watch: Watcher
+) -> tuple[Guard, Skills | None]:
+    """The gate, and the skills that pass it and bring rules of their own into it."""
+    from compositor.runtime.skills import Grants
+    from compositor.skilled import make_skills
+
+    grants = Grants()
+    guard = _guard(opened, store, tools, asker=asker, watch=watch, grants=grants)
+    return guard, make_skills(opened, guard, tools, grants, watch)
+
+
+def _guard(
+    opened: Opened, store: JsonlSession, tools: SessionTools, *, asker: Asker, watch: Watcher, grants: Grants
+) -> Guard:
     """What every call passes before it runs, and the borders it runs in."""
     from compositor.guarding import Guarding, build_guard
 
@@ -330,6 +346,7 @@ def _guard(opened: Opened, store: JsonlSession, tools: SessionTools, *, asker: A
             places=opened.places,
             load=lambda: current_settings(opened.flags, opened.places),
             plan=plan,
+            granted=lambda: grants.rules,
         )
     )
 

@@ -35,11 +35,18 @@ class Yes:
 
 
 class LongRun:
-    """A project with state of its own. `opened` gives an agent on it; a second one resumes the session."""
+    """A project with state of its own. `opened` gives an agent on it; a second one resumes the session. `asks`: a person is there and says yes."""
 
     def __init__(
-        self, folder: Path, script: str, *, profile: ServiceProfile = SMALL, env: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        script: str,
+        *,
+        profile: ServiceProfile = SMALL,
+        env: Mapping[str, str] | None = None,
+        asks: bool = True,
     ) -> None:
+        self.asks = asks
         self.project = folder / "project"
         self.project.mkdir(exist_ok=True)
         self.environ = {
@@ -58,7 +65,11 @@ class LongRun:
     @asynccontextmanager
     async def opened(self, *, with_services: bool = False) -> AsyncIterator[Agent]:
         opening = Opening(
-            flags=Flags(), project=str(self.project), environ=self.environ, resume=self.session_id, interactive=True
+            flags=Flags(),
+            project=str(self.project),
+            environ=self.environ,
+            resume=self.session_id,
+            interactive=self.asks,
         )
         opened = open_session(opening)
         async with (

@@ -5,7 +5,7 @@ Performs the look-up of settings and files; the choice among them is made in `co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -13,10 +13,10 @@ from compositor.config.flags import SOURCES, Flags
 from compositor.config.settings import Settings
 from compositor.context.extensions.agents import AgentDefinition, parse_given, settle_agents
 from compositor.context.extensions.catalog import Catalog, Kind
-from compositor.context.extensions.skills import Skill, settle_skills
+from compositor.context.extensions.skills import Skill, settle_skills, with_nested
 from compositor.context.extensions.styles import OutputStyle, settle_styles
 
-from .extensions import ExtensionPlaces, find_extensions
+from .extensions import ExtensionPlaces, find_below, find_extensions
 from .git import read_git
 from .settings_files import SettingsPlaces, find_places, load_settings
 
@@ -36,9 +36,11 @@ class ExtensionDesk(Struct, frozen=True, kw_only=True):
         where = extension_places(places, read_git(cwd, environ).root, flags)
         return cls(places=where, settings=settings, agents_json=agents_json)
 
-    def skills(self) -> Catalog[Skill]:
+    def skills(self, below: Sequence[str] = ()) -> Catalog[Skill]:
+        """The skills of the places, and of the folders `below` the start directory that the work has reached."""
         found = (*find_extensions(self.places, Kind.SKILL), *find_extensions(self.places, Kind.COMMAND))
-        return settle_skills(found, self.settings.skill_overrides)
+        catalog = settle_skills(found, self.settings.skill_overrides)
+        return with_nested(catalog, find_below(below, Kind.SKILL)) if below else catalog
 
     def agents(self) -> Catalog[AgentDefinition]:
         given = () if self.agents_json is None else parse_given(self.agents_json)

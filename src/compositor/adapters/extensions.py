@@ -7,7 +7,7 @@ folders, each real folder once; a pipe or a device in the place of a file is a f
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -63,9 +63,18 @@ class ExtensionPlaces(Struct, frozen=True, kw_only=True):
 
 def find_extensions(places: ExtensionPlaces, kind: Kind) -> tuple[SourceFile, ...]:
     """Every file of a kind, nearest first within a place, by name within a folder. Never raises for what cannot be read."""
+    return _found(places.folders(), kind)
+
+
+def find_below(folders: Sequence[str], kind: Kind) -> tuple[SourceFile, ...]:
+    """The files of a kind in `.claude/` of these folders of the project, which lie below the start directory."""
+    return _found(((Place.PROJECT, Path(folder, ".claude")) for folder in folders), kind)
+
+
+def _found(folders: Iterable[tuple[Place, Path]], kind: Kind) -> tuple[SourceFile, ...]:
     seen: set[str] = set()
     found: list[SourceFile] = []
-    for place, folder in places.folders():
+    for place, folder in folders:
         top = folder / _FOLDERS[kind]
         paths = _skill_files(top) if kind is Kind.SKILL else _markdown(top, MAX_DEPTH, set())
         for name, path in paths:

@@ -37,6 +37,7 @@ def command(**values: Any) -> int:
     prompt, opening = _asked(values)
     if not values.get("offline"):
         opened = open_session(opening)
+        _check_call(opened, prompt)
         line = real_line(opened)
         if not line.is_ready:
             return _without_key(opened, prompt, values)
@@ -45,6 +46,7 @@ def command(**values: Any) -> int:
         return _run(opened, prompt, line, values)
     script = read_script(values["offline"])
     opened = _opened_on_copy(opening, fork=bool(values.get("fork_session")))
+    _check_call(opened, prompt)
     return _run(opened, prompt, scripted_line(script, opened), values)
 
 
@@ -148,6 +150,18 @@ def _without_key(opened: Opened, prompt: str, values: Mapping[str, Any]) -> int:
     if report is not None:
         report.fail(sentence, "turn_setup_failed")
     return ExitCode.NOTHING_SENT
+
+
+def _check_call(opened: Opened, prompt: str) -> None:
+    """Refuse a prompt that calls a skill or command which is not there."""
+    from compositor.context.extensions.invoke import unknown_call
+    from compositor.errors import UsageError
+
+    problem = None if opened.shelf is None else unknown_call(prompt, opened.shelf.catalog)
+    if problem is not None:
+        raise UsageError(
+            problem, hint="'compositor skills' lists them; a blank in front makes it plain text, as in ' /etc is full'"
+        )
 
 
 def _report(opened: Opened, values: Mapping[str, Any]) -> RunReport | None:

@@ -11,6 +11,7 @@ from .eligibility import Candidate, CandidateSource
 from .flags import Flags
 
 SERVERS = "MCP servers"
+SKILLS = "skills"
 PERSON = "person to ask"
 TASK_LIST = "task list"
 TODO_LIST = "todo list"
@@ -39,6 +40,7 @@ BUILTIN_TOOLS: tuple[Candidate, ...] = (
     _tool("NotebookEdit"),
     _tool("Read"),
     _tool("ReadMcpResourceTool", SERVERS),
+    _tool("Skill", SKILLS),
     *(_tool(name, TASK_LIST) for name in ("TaskCreate", "TaskGet", "TaskList")),
     Candidate(name="TaskStop", why=_WHY, host=frozenset({"bash"})),
     _tool("TaskUpdate", TASK_LIST),
@@ -56,7 +58,13 @@ def named(names: tuple[str, ...], source: CandidateSource, why: str) -> tuple[Ca
 
 
 def session_facts(
-    flags: Flags, variables: Mapping[str, str], *, has_servers: bool, has_person: bool, is_repository: bool
+    flags: Flags,
+    variables: Mapping[str, str],
+    *,
+    has_servers: bool,
+    has_person: bool,
+    is_repository: bool,
+    has_skills: bool = False,
 ) -> frozenset[str]:
     """What tools can need of a session. Lists of tasks are offered where somebody asks for them (project-conventions 8)."""
     named = frozenset(flags.tools or ()) | frozenset(flags.allowed_tools)
@@ -64,6 +72,7 @@ def session_facts(
     tasks = bool(named & _TASK_TOOLS) or variables.get("CLAUDE_CODE_ENABLE_TODO_TOOLS") == "1" or todos
     facts = {
         SERVERS: has_servers,
+        SKILLS: has_skills,
         PERSON: has_person,
         REPOSITORY: is_repository,
         TASK_LIST: tasks and not todos,

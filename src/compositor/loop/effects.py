@@ -28,6 +28,7 @@ class EndReason(enum.StrEnum):
     ABORTED_STREAMING = "aborted_streaming"
     ABORTED_TOOLS = "aborted_tools"
     HOOK_STOPPED = "hook_stopped"
+    TURN_SETUP_FAILED = "turn_setup_failed"
     STOPPED = "stopped"
 
 

@@ -32,6 +32,7 @@ from .match import (
     allowing_path_rule,
     allowing_rule,
     fetched_host,
+    is_exact,
     possible_rule,
     reaching_path_rule,
     reaching_rule,
@@ -354,6 +355,8 @@ def suggested_rule(subject: Subject) -> str | None:
     if subject.kind is ToolKind.FETCH:
         host = fetched_host(subject)
         return None if host is None else f"WebFetch(domain:{host})"
+    if subject.tool == "Skill" and isinstance(skill := subject.fields.get("skill"), str) and is_exact(skill):
+        return f"Skill({skill})"
     if subject.kind in {ToolKind.WEB_SEARCH, ToolKind.OTHER}:
         return subject.tool
     return None

@@ -79,9 +79,9 @@ class Agent:
         """
         self._begin()
         entry = prompt_entry(prompt, stamp=self._desk.stamp(), parent=self._desk.conversation.leaf, media=media)
-        refusal = await self._desk.tail.hear(prompt, self._desk.conversation)
-        if refusal is not None:
-            return self._result(EndTurn(EndReason.HOOK_STOPPED, refusal))
+        refused = await self._desk.tail.hear(prompt, self._desk.conversation)
+        if refused is not None:
+            return self._result(refused)
         shown = note_entries(pictures, stamp=self._desk.stamp, parent=entry.uuid)
         tip = shown[-1].uuid if shown else entry.uuid
         end = await self._drive((entry, *shown, *await self._desk.told(Occasion.SUBMISSION, (), tip)))

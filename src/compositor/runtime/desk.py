@@ -23,7 +23,7 @@ class Desk:
     def __init__(self, parts: Parts, conversation: Conversation) -> None:
         self.parts = parts
         self.conversation = conversation
-        self.tail = Tail(parts.collection, parts.hooks, parts.watch, self.stamp, parts.form)
+        self.tail = Tail(parts, self.stamp)
         self.stopped = False
         self._stop: Callable[[], None] | None = None
 
@@ -60,7 +60,7 @@ class Desk:
     async def told(self, occasion: Occasion, reached: tuple[str, ...], parent: str) -> tuple[AttachmentEntry, ...]:
         """What stands at the tail behind `parent`; once the turn is to stop, nothing is collected for it any more."""
         if self.stopped:
-            return self.tail.said(parent)
+            return self.tail.said(self.conversation, parent)
         return await self.tail.collect(self.conversation, occasion, reached, parent)
 
     def stamp(self) -> Stamp:

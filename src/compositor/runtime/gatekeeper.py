@@ -18,7 +18,7 @@ from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy
 from compositor.ports import Asker, Permission, Tool, ToolScope
 from compositor.types.tools import OutcomeKind, ToolCall, ToolDefinition, ToolOutcome
-from compositor.types.verdicts import Allow, Deny, PermissionMode
+from compositor.types.verdicts import Allow, Deny, PermissionMode, PermissionRule
 
 from .driver import Admission
 from .events import CallEnded, CallJudged, Watcher
@@ -29,7 +29,8 @@ class Gatekeeper(Struct, frozen=True, kw_only=True):
     """The way of every call from the model to a tool.
 
     `resolve` gives the real place of an absolute path. `mode` is the permission mode of the moment where that can change in a session.
-    `renewed` gives a newer policy once settings changed. A call whose verdict `log` cannot keep does not run.
+    `renewed` gives a newer policy once settings changed, `granted` the rules of the moment beside it. With `quiet` nobody is asked. A call whose
+    verdict `log` cannot keep does not run.
     """
 
     tools: Mapping[str, Tool]
@@ -42,6 +43,8 @@ class Gatekeeper(Struct, frozen=True, kw_only=True):
     hooks: Hooks | None = None
     log: Callable[[AuditRecord], None] = lambda _record: None
     renewed: Callable[[], Policy | None] = lambda: None
+    granted: Callable[[], tuple[PermissionRule, ...]] = tuple
+    quiet: bool = False
 
     async def judge(self, call: ToolCall) -> Admission:
         """The call with its final input, or the outcome that tells the model why it did not run.
@@ -53,8 +56,7 @@ class Gatekeeper(Struct, frozen=True, kw_only=True):
         if tool is not None and tool.definition.name != wire_name:
             call = msgspec.structs.replace(call, name=tool.definition.name)
         scope = self.scope()
-        mode = self.policy.mode if self.mode is None else self.mode()
-        policy = msgspec.structs.replace(self.renewed() or self.policy, cwd=scope.cwd, mode=mode)
+        policy = self._policy(scope)
         result = await self._run(call, tool, scope, policy)
         result = _logged(result, self.log)
         self.watch(CallJudged(call, display(call), result.verdict, result.trace))
@@ -66,6 +68,17 @@ class Gatekeeper(Struct, frozen=True, kw_only=True):
         )
         self.watch(CallEnded(call, denial))
         return denial
+
+    def _policy(self, scope: ToolScope) -> Policy:
+        """What is in force at this moment."""
+        policy = self.renewed() or self.policy
+        return msgspec.structs.replace(
+            policy,
+            cwd=scope.cwd,
+            mode=self.policy.mode if self.mode is None else self.mode(),
+            rules=(*policy.rules, *self.granted()),
+            interactive=policy.interactive and not self.quiet,
+        )
 
     async def _run(self, call: ToolCall, tool: Tool | None, scope: ToolScope, policy: Policy) -> GateResult:
         definition: ToolDefinition | None = tool.definition if tool is not None else None

@@ -19,6 +19,7 @@ from compositor.runtime.hooks import Hooks
 from compositor.runtime.line import ModelLine
 from compositor.runtime.memory_keeper import MemoryKeeper
 from compositor.runtime.offering import Offering
+from compositor.runtime.skills import Skills
 
 
 class Parts(Struct, frozen=True, kw_only=True):
@@ -36,6 +37,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     compacting: Compacting | None = None
     heads: HeadPlanner | None = None
     keeper: MemoryKeeper | None = None
+    skills: Skills | None = None
     closing: tuple[Callable[[], None], ...] = ()
     max_requests: int | None = None
     output_limit: int = 0

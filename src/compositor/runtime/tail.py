@@ -1,18 +1,18 @@
 """What the model is told at the tail beside prompts and results: collected notes, the words of hooks, and what others said.
 
-Decides only the order: what was collected first, then what others said, then hooks. Each becomes an entry behind the one before it.
+Decides only the order: what was collected first, then skills, then what others said, then hooks. Each becomes an entry behind the one before it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from compositor.loop.answer_form import TRIES, AnswerForm, correction, read_answer
+from compositor.loop.answer_form import TRIES, correction, read_answer
+from compositor.loop.effects import EndReason, EndTurn
 from compositor.loop.session import Conversation, Stamp, note_entries
 from compositor.ports import Moment, Occasion
-from compositor.runtime.collect import Collection
-from compositor.runtime.events import NotesCollected, Watcher
-from compositor.runtime.hooks import Hooks
+from compositor.runtime.events import NotesCollected
+from compositor.runtime.parts import Parts
 from compositor.types.attachments import Attachment, QueuedInput, TextAttachment
 from compositor.types.entries import AttachmentEntry
 from compositor.types.gathering import Gathered
@@ -24,20 +24,14 @@ FORM_KIND = "answer_form"
 class Tail:
     """One session's. `prompt` is what the turn was begun with, `form` what its last answer has to be."""
 
-    def __init__(
-        self,
-        collection: Collection | None,
-        hooks: Hooks | None,
-        watch: Watcher,
-        stamp: Callable[[], Stamp],
-        form: AnswerForm | None = None,
-    ) -> None:
-        self._collection = collection
-        self._hooks = hooks
-        self._watch = watch
+    def __init__(self, parts: Parts, stamp: Callable[[], Stamp]) -> None:
+        self._collection = parts.collection
+        self._hooks = parts.hooks
+        self._watch = parts.watch
         self._stamp = stamp
+        self._skills = parts.skills
         self._received: list[QueuedInput] = []
-        self._form = form
+        self._form = parts.form
         self._form_notes: list[TextAttachment] = []
         self._corrections = 0
         self._begun = False
@@ -70,20 +64,30 @@ class Tail:
             self._gathered = found.gathered
             self._watch(NotesCollected(found.attachments, found.diagnostics, found.gathered))
             notes = note_entries(found.attachments, stamp=self._stamp, parent=parent)
-        return (*notes, *self.said(notes[-1].uuid if notes else parent))
+        return (*notes, *self.said(conversation, notes[-1].uuid if notes else parent))
 
-    def said(self, parent: str) -> tuple[AttachmentEntry, ...]:
-        """What others and hooks said since the last request."""
-        hooks = self._hooks
+    def said(self, conversation: Conversation, parent: str) -> tuple[AttachmentEntry, ...]:
+        """The texts of skills, and what others and hooks said since the last request."""
+        hooks, skills = self._hooks, self._skills
+        invoked = () if skills is None else skills.take_notes(conversation.prefix.notes)
         said = () if hooks is None else hooks.take_notes()
-        notes: tuple[Attachment, ...] = (*self._received, *said, *self._form_notes)
+        notes: tuple[Attachment, ...] = (*invoked, *self._received, *said, *self._form_notes)
         self._received, self._form_notes = [], []
         return note_entries(notes, stamp=self._stamp, parent=parent)
 
-    async def hear(self, prompt: str, conversation: Conversation) -> str | None:
-        """Why the prompt may not go to the model (R375). The first prompt of a session is heard by its start hooks too."""
-        self.prompt, hooks, self._corrections = prompt, self._hooks, 0
+    async def hear(self, prompt: str, conversation: Conversation) -> EndTurn | None:
+        """The end of a turn that may not begin: a hook keeps the prompt from the model (R375), or a skill that it calls cannot be loaded."""
+        self.prompt, self._corrections = prompt, 0
         self._form_notes = [] if self._form is None else [TextAttachment(kind=FORM_KIND, text=self._form.instruction)]
+        refusal = await self._hooks_hear(prompt, conversation)
+        if refusal is not None:
+            return EndTurn(EndReason.HOOK_STOPPED, refusal)
+        problem = None if self._skills is None else await self._skills.hear(prompt)
+        return None if problem is None else EndTurn(EndReason.TURN_SETUP_FAILED, problem)
+
+    async def _hooks_hear(self, prompt: str, conversation: Conversation) -> str | None:
+        """Why the prompt may not go on. The first prompt of a session is heard by its start hooks too."""
+        hooks = self._hooks
         if hooks is None:
             return None
         if not self._begun:
@@ -98,10 +102,10 @@ class Tail:
         if leaf is None:
             return ()
         if hooks is not None and await hooks.on_stop(text) is not None:
-            return self.said(leaf)
+            return self.said(conversation, leaf)
         problem = "" if self._form is None else read_answer(self._form, text).problem
         if not problem or self._corrections >= TRIES:
             return ()
         self._corrections += 1
         self._form_notes.append(TextAttachment(kind=FORM_KIND, text=correction(problem)))
-        return self.said(leaf)
+        return self.said(conversation, leaf)

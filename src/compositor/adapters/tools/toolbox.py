@@ -68,6 +68,10 @@ class ToolBox(Mapping[str, Tool]):
         self._tools = {tool.definition.name: tool for tool in (*tools, *session)}
         self._more: Mapping[str, Tool] = {} if more is None else more
 
+    def add(self, tool: Tool) -> None:
+        """One more tool of the session: one that needs what is made of the others."""
+        self._tools[tool.definition.name] = tool
+
     def __getitem__(self, name: str) -> Tool:
         return self._tools[name] if name in self._tools else self._more[name]
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from compositor.types.attachments import Attachment, UnknownAttachment
+from compositor.types.attachments import Attachment, TextAttachment, UnknownAttachment
 from compositor.types.diagnostics import Diagnostic, Severity
 from compositor.types.entries import AttachmentEntry, TranscriptEntry
 from compositor.types.json import raw_json
@@ -93,9 +93,13 @@ def turns_since(
 
 
 def invoked_skills(entries: Iterable[TranscriptEntry]) -> Mapping[str, str]:
-    """Name to text of every skill that was invoked, the newest text of each (R339)."""
+    """Name to text of every skill that was invoked, the newest text of each (R339); the newest invocation stands last."""
     found: dict[str, str] = {}
     for attachment in _of_kind(entries, "invoked_skills"):
+        if isinstance(attachment, TextAttachment):
+            # The first paragraph of such a note is the client's own.
+            found.pop(attachment.name, None)
+            found[attachment.name] = attachment.text.partition("\n\n")[2]
         skills = payload_of(attachment).get("skills")
         for skill in skills if isinstance(skills, list) else ():
             if isinstance(skill, dict) and isinstance(skill.get("name"), str):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from posixpath import dirname
+from posixpath import basename, dirname
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -119,6 +119,25 @@ def settle_skills(sources: Sequence[SourceFile], overrides: Mapping[str, str] | 
     return Catalog(
         active=tuple(_overridden(skill, wanted.get(skill.name)) for skill in catalog.active), rows=catalog.rows
     )
+
+
+def with_nested(catalog: Catalog[Skill], sources: Sequence[SourceFile]) -> Catalog[Skill]:
+    """`catalog` with the skills of folders below the start directory. One whose name is taken is called by its folder too, `sub:name` (5.1)."""
+    taken = {skill.name for skill in catalog.active}
+    found = []
+    for source in sources:
+        skill = parse_skill(source)
+        if isinstance(skill, Skill) and skill.name in taken:
+            skill = replace(skill, name=f"{_folder_name(source.path)}:{skill.name}")
+        found.append(skill)
+    nested = settle(found, lambda _one: ())
+    active = (*catalog.active, *nested.active)
+    return Catalog(active=tuple(sorted(active, key=lambda skill: skill.name)), rows=(*catalog.rows, *nested.rows))
+
+
+def _folder_name(path: str) -> str:
+    """`api` for `/project/services/api/.claude/skills/deploy/SKILL.md`."""
+    return basename(path.rpartition("/.claude/")[0])
 
 
 def _rank(one: Skill | Refused) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from .skills import Skill
 
 _ARGUMENT = r"(?P<escape>\\)?\$(?:ARGUMENTS(?:\[(?P<index>\d+)\])?(?![A-Za-z0-9_])|(?P<number>\d+)(?![A-Za-z0-9_])|(?P<name>[A-Za-z_]\w*))"
 _VARIABLE = r"\$\{(?P<variable>CLAUDE_[A-Z_]+)\}"
+_PLAIN = re.compile(_VARIABLE)
 _PLACE = re.compile(f"{_ARGUMENT}|{_VARIABLE}")
 _COMMAND = re.compile(
     r"(?:^|(?<=[ \t]))!`(?P<inline>[^`\n]+)`|^```!\n(?P<block>.*?)\n```[ \t]*$", re.MULTILINE | re.DOTALL
@@ -47,6 +48,11 @@ def fill_body(skill: Skill, arguments: str, variables: Mapping[str, str]) -> tup
     if arguments.strip() and not filling.used:
         parts.append(f"\n\nARGUMENTS: {arguments}")
     return tuple(part for part in parts if part != "")
+
+
+def fill_variables(text: str, variables: Mapping[str, str]) -> str:
+    """`text` with `${CLAUDE_...}` in place, and nothing else touched."""
+    return _PLAIN.sub(lambda found: variables.get(found["variable"], found[0]), text)
 
 
 def split_arguments(text: str) -> tuple[str, ...]:

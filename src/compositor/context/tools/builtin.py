@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from compositor.types.tools import ToolDefinition
 
+from .builtin_extensions import EXTENSION_TOOLS
 from .builtin_files import FILE_TOOLS
 from .builtin_outside import OUTSIDE_TOOLS
 from .builtin_session import SESSION_TOOLS
 from .builtin_shell import SHELL_TOOLS
 
 BUILTIN_TOOLS: tuple[ToolDefinition, ...] = tuple(
-    sorted((*FILE_TOOLS, *OUTSIDE_TOOLS, *SESSION_TOOLS, *SHELL_TOOLS), key=lambda tool: tool.name)
+    sorted((*EXTENSION_TOOLS, *FILE_TOOLS, *OUTSIDE_TOOLS, *SESSION_TOOLS, *SHELL_TOOLS), key=lambda tool: tool.name)
 )
 
 BUILTIN: dict[str, ToolDefinition] = {tool.name: tool for tool in BUILTIN_TOOLS}

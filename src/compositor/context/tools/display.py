@@ -20,6 +20,7 @@ MAIN_FIELDS: Final = {
     "Glob": "pattern",
     "Grep": "pattern",
     "Read": "file_path",
+    "Skill": "skill",
     "Write": "file_path",
 }
 
