@@ -67,7 +67,8 @@ class ToolScope(Struct, frozen=True, kw_only=True):
 
     `cwd` is the working directory of the session, `roots` the directories in scope (`cwd` first), `output_dir` a private
     folder for large outputs, `env` the environment for child processes. `confine` gives the words that run a command line
-    (its text, its words, its directory) inside the sandbox; the words themselves where there is none.
+    (its text, its words, its directory) inside the sandbox; the words themselves where there is none. `report` takes a line about how far a
+    long call is, for the person watching.
     """
 
     cwd: str
@@ -75,6 +76,7 @@ class ToolScope(Struct, frozen=True, kw_only=True):
     output_dir: str
     env: Mapping[str, str]
     confine: Callable[[str, tuple[str, ...], str], tuple[str, ...]] = lambda _command, words, _cwd: words
+    report: Callable[[str], None] = lambda _text: None
 
 
 class Tool(Protocol):

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import anyio
+import msgspec
 import pytest
 from PIL import Image
 
@@ -240,6 +241,22 @@ async def test_prompts_are_commands(bench):
         assert prompts["args-prompt"].arguments == ("city", "state")
         text = await bench.servers.prompt("everything", "args-prompt", ["Paris", "Texas"])
         assert "Paris, Texas" in text
+        assert prompts["args-prompt"].usage == "/mcp__everything__args-prompt CITY [STATE]"
+        said = await bench.servers.run_command("mcp__everything__args-prompt", ["Paris", "New", "Mexico"])
+        assert "Paris, New Mexico" in said
+        assert await bench.servers.run_command("/mcp__everything__nothing", []) is None
+        with pytest.raises(ToolServerError, match="needs city"):
+            await bench.servers.run_command("/mcp__everything__args-prompt", [])
+
+
+async def test_progress_is_reported_while_a_call_runs(bench):
+    said = []
+    bench.scope = msgspec.structs.replace(bench.scope, report=said.append)
+    async with bench.running(stdio("everything", NODE / "mcp-server-everything")):
+        outcome = await bench.use("mcp__everything__trigger-long-running-operation", duration=3, steps=3)
+    assert outcome.kind is OutcomeKind.DONE, outcome.content
+    assert 1 <= len(said) <= 3
+    assert said[0].startswith("1 of 3")
 
 
 async def test_a_result_above_the_limit_is_kept_in_a_file(bench):

@@ -130,6 +130,8 @@ async def test_without_a_search_a_late_tool_is_added_behind_what_was_sent_where_
     views = [view_bytes(compiled) for compiled in session.compiled()]
     assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(views))
     said = [block for message in last["messages"] if message["role"] == "system" for block in message["content"]]
+    # Where nothing is searched and nothing can be added, waiting for a server would bring nothing.
+    assert ("WaitForMcpServers" in [tool["name"] for tool in first["tools"]]) is is_added
     if not is_added:
         assert "late" not in json.dumps(last["tools"])
         assert result.reason is not EndReason.COMPLETED

@@ -62,8 +62,14 @@ def started(call: ToolCall, cwd: str) -> schema.ToolCallStart:
     )
 
 
-def running(call: ToolCall) -> schema.ToolCallProgress:
-    return schema.ToolCallProgress(session_update="tool_call_update", tool_call_id=call.id, status="in_progress")
+def running(call: ToolCall, said: str = "") -> schema.ToolCallProgress:
+    """A call that runs, with what it says of how far it is."""
+    return schema.ToolCallProgress(
+        session_update="tool_call_update",
+        tool_call_id=call.id,
+        status="in_progress",
+        content=[tool_content(text_block(said))] if said else None,
+    )
 
 
 def ended(call: ToolCall, outcome: ToolOutcome, cwd: str) -> schema.ToolCallProgress:

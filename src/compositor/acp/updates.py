@@ -22,6 +22,7 @@ from compositor.runtime.events import (
     CacheExpired,
     CallEnded,
     CallJudged,
+    CallProgress,
     Compacted,
     CompactionFailed,
     CompactionStep,
@@ -67,6 +68,8 @@ class Updates:
                 yield self._usage(message.usage)
             case CallJudged(call=call, verdict=Allow()):
                 yield running(call)
+            case CallProgress(call=call, text=text):
+                yield running(call, text)
             case CallEnded(call=call, outcome=outcome):
                 yield ended(call, outcome, self._cwd)
                 if call.name in _PLANNING and outcome.kind is OutcomeKind.DONE:

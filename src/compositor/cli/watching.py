@@ -20,6 +20,7 @@ from compositor.runtime.events import (
     CacheExpired,
     CallEnded,
     CallJudged,
+    CallProgress,
     Compacted,
     CompactionFailed,
     CompactionProved,
@@ -72,6 +73,8 @@ class TextWatcher:
                 self._answer(event)
             case CallJudged():
                 self._judged(event)
+            case CallProgress(text=text):
+                self.note(f"  {text}")
             case CallEnded(outcome=outcome) if outcome.kind is not OutcomeKind.DENIED:
                 self.note(f"  {outcome.kind.value}: {outcome.display}")
             case HeadRenewed(event=renewed):

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from compositor.config.contract import RunContract
+from compositor.config.options import takes_tool_changes
 from compositor.config.platforms import Ability
 from compositor.context.head import compile_head
 from compositor.context.messages.legality import WireContext
@@ -32,6 +33,7 @@ from compositor.types.tools import ToolDefinition
 from .session import Conversation, Stamp
 
 SEARCH_TOOL: Final = "ToolSearch"
+WAIT_TOOL: Final = "WaitForMcpServers"
 
 
 def take_in(
@@ -97,18 +99,30 @@ def has_own_search(contract: RunContract) -> bool:
     return knows and contract.platform.has(Ability.SERVER_TOOLS)
 
 
-def choose_search(
-    tools: Sequence[ToolDefinition], contract: RunContract
+def fit_searching(
+    tools: Sequence[ToolDefinition], contract: RunContract, wish: str | None
 ) -> tuple[tuple[ToolDefinition, ...], tuple[Omission, ...]]:
-    """`tools` with the search that finds deferred ones: our own, or the service's where it is asked for and there."""
-    if contract.settings.compositor.tool_search == "client":
-        return tuple(tools), ()
-    if not has_own_search(contract):
-        return tuple(tools), (
-            _left_out(TOOL_SEARCH.name, f"model or platform has no search of its own; {SEARCH_TOOL} stands in"),
+    """`tools` with what finds tools of servers: our own search or the service's, or nothing but a way to wait for them."""
+    names = {tool.name for tool in tools}
+    out: dict[str, str] = {}
+    searched = not math.isinf(plan_deferral(contract, wish).share or 0.0)
+    provides = searched and contract.settings.compositor.tool_search == "provider"
+    if not searched:
+        out[SEARCH_TOOL] = "no tool is deferred on this model and platform, or tool search is off"
+    if searched or not takes_tool_changes(contract):
+        out[WAIT_TOOL] = (
+            "a tool search finds what comes late" if searched else "nothing can be added behind what was sent (L45)"
         )
-    others = tuple(tool for tool in tools if tool.name != SEARCH_TOOL)
-    return (*others, TOOL_SEARCH), (_left_out(SEARCH_TOOL, "the service searches by itself"),)
+    if provides and not has_own_search(contract):
+        out[TOOL_SEARCH.name] = f"model or platform has no search of its own; {SEARCH_TOOL} stands in"
+    elif provides:
+        out[SEARCH_TOOL] = "the service searches by itself"
+    kept = [tool for tool in tools if tool.name not in out]
+    if provides and has_own_search(contract) and SEARCH_TOOL in names:
+        kept.append(TOOL_SEARCH)
+    return tuple(kept), tuple(
+        _left_out(name, why) for name, why in out.items() if name in names or name == TOOL_SEARCH.name
+    )
 
 
 def _left_out(tool: str, reason: str) -> Omission:

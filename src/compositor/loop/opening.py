@@ -6,7 +6,6 @@ whatever comes from outside stands in `Surroundings`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import msgspec
@@ -50,7 +49,7 @@ from compositor.types.system import SectionText
 from compositor.types.tools import ToolDefinition
 from compositor.types.verdicts import PermissionRule, RuleEffect
 
-from .offering import SEARCH_TOOL, choose_search, plan_deferral
+from .offering import fit_searching
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
@@ -203,17 +202,11 @@ def _coordinator_text() -> str:
 
 
 def _tools(contract: RunContract, around: Surroundings) -> tuple[tuple[ToolDefinition, ...], tuple[Omission, ...]]:
-    """The built-in tools of the head. Without deferral there is nothing to search for."""
+    """The built-in tools of the head."""
     definitions = [BUILTIN[name] for name in contract.tools if name in BUILTIN]
     tools, omitted = select_tools(definitions, None, (), contract.policy.mode)
-    if SEARCH_TOOL not in contract.tools:
-        return tools, omitted
-    if not math.isinf(plan_deferral(contract, around.tool_search).share or 0.0):
-        searching, replaced = choose_search(tools, contract)
-        return searching, (*omitted, *replaced)
-    reason = "no tool is deferred on this model and platform, or tool search is off"
-    left_out = Omission(f"tool {SEARCH_TOOL!r}", reason, "tools.deferral", Source("tool", SEARCH_TOOL))
-    return tuple(tool for tool in tools if tool.name != SEARCH_TOOL), (*omitted, left_out)
+    fitted, left_out = fit_searching(tools, contract, around.tool_search)
+    return fitted, (*omitted, *left_out)
 
 
 def wire_context(

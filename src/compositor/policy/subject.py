@@ -98,6 +98,7 @@ KINDS: dict[str, ToolKind] = {
     "TaskStop": ToolKind.INTERNAL,
     "TaskUpdate": ToolKind.INTERNAL,
     "TodoWrite": ToolKind.INTERNAL,
+    "WaitForMcpServers": ToolKind.INTERNAL,
     "ToolSearch": ToolKind.INTERNAL,
 }
 _PATH_FIELDS = ("file_path", "path", "notebook_path", "filePath")

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import anyio
+import msgspec
 from msgspec import Struct
 
 from compositor.errors import ProviderUnavailableError, UsageError
@@ -17,7 +18,7 @@ from compositor.loop import attempt as model
 from compositor.loop import batch
 from compositor.loop.effects import BatchDone, BatchEffect, Judge, Run
 from compositor.ports import ModelTransport, Tool, ToolScope
-from compositor.runtime.events import CallEnded, Retrying, Streamed, Watcher
+from compositor.runtime.events import CallEnded, CallProgress, Retrying, Streamed, Watcher
 from compositor.types.request import Compiled
 from compositor.types.tools import Concurrency, OutcomeKind, ToolCall, ToolOutcome
 
@@ -161,7 +162,7 @@ class BatchRun:
     async def _run(self, call: ToolCall) -> ToolOutcome:
         tool = self._workshop.tools[call.name]
         try:
-            outcome = await tool.run(call, self._workshop.scope())
+            outcome = await tool.run(call, self._scope_of(call))
         except Exception as problem:  # noqa: BLE001 - a broken tool must not leave its call unanswered (F02)
             text = f"The tool {call.name!r} failed: {type(problem).__name__}: {problem}"
             outcome = ToolOutcome(call_id=call.id, kind=OutcomeKind.FAILED, content=text, display=text)
@@ -169,6 +170,11 @@ class BatchRun:
         if self._workshop.after is not None:
             await self._workshop.after(call, outcome)
         return outcome
+
+    def _scope_of(self, call: ToolCall) -> ToolScope:
+        """Where the call works; what it reports goes to the watcher as its own."""
+        watch = self._workshop.watch
+        return msgspec.structs.replace(self._workshop.scope(), report=lambda text: watch(CallProgress(call, text)))
 
     def _interrupted(self, call: ToolCall) -> ToolOutcome:
         text = "The call was interrupted by the user. What it had done until then was not undone."

@@ -104,6 +104,13 @@ class CallJudged(Struct, frozen=True):
     trace: tuple[GateFinding, ...]
 
 
+class CallProgress(Struct, frozen=True):
+    """How far a long call is, in one line."""
+
+    call: ToolCall
+    text: str
+
+
 class CallEnded(Struct, frozen=True):
     call: ToolCall
     outcome: ToolOutcome
@@ -190,6 +197,7 @@ AgentEvent: TypeAlias = (
     | OutputWidened
     | AnswerEnded
     | CallJudged
+    | CallProgress
     | CallEnded
     | NotesCollected
     | HeadRenewed

@@ -78,12 +78,24 @@ class ServerListing(Struct, frozen=True, kw_only=True):
 
 
 class ServerPrompt(Struct, frozen=True, kw_only=True):
-    """A prompt that a server offers as a command (`/mcp__server__prompt`). `arguments` in the server's order."""
+    """A prompt that a server offers as a command (project-conventions 7.2). `arguments` in the server's order, `required` those of them it needs."""
 
     server: str
     name: str
     description: str = ""
     arguments: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """How it is called: `/mcp__server__prompt`, with underscores for blanks."""
+        return "_".join(f"/mcp__{self.server}__{self.name}".split())
+
+    @property
+    def usage(self) -> str:
+        """The command with its arguments; those that may be missing in brackets."""
+        words = (name.upper() if name in self.required else f"[{name.upper()}]" for name in self.arguments)
+        return " ".join((self.command, *words))
 
 
 class ServerResource(Struct, frozen=True, kw_only=True):

@@ -193,8 +193,8 @@ class ServerConnection:
 async def read_offer(client: Client) -> Offer:
     """Everything a connected server offers; what it does not have it is not asked for."""
     has = client.server_capabilities
-    tools = await _pages(client.list_tools, "tools") if has.tools is not None else []
-    prompts = await _pages(client.list_prompts, "prompts") if has.prompts is not None else []
+    tools = await pages(client.list_tools, "tools") if has.tools is not None else []
+    prompts = await pages(client.list_prompts, "prompts") if has.prompts is not None else []
     return Offer(
         tools=tuple(tools),
         prompts=tuple(prompts),
@@ -211,7 +211,8 @@ def describe(problem: BaseException) -> str:
     return text[:500]
 
 
-async def _pages(fetch: Callable[..., Awaitable[Any]], field: str) -> list[Any]:
+async def pages(fetch: Callable[..., Awaitable[Any]], field: str) -> list[Any]:
+    """Everything a listing holds, page by page."""
     found: list[Any] = []
     cursor: str | None = None
     for _ in range(_MAX_PAGES):

@@ -24,7 +24,7 @@ from compositor.types.json import repair_text
 from compositor.types.servers import McpServer, ServedTool, ServerListing, ServerPrompt, ServerResource
 from compositor.types.tools import ToolDefinition
 
-from .connection import START_SECONDS, ServerConnection
+from .connection import START_SECONDS, ServerConnection, pages
 from .results import MAX_TEXT, always_loads, blocks_of, cut_bytes, definition_of, limited, own_limit, real_name, text_of
 from .tool import McpTool
 from .transports import ServerSurroundings
@@ -93,10 +93,11 @@ class McpServers(Mapping[str, Tool]):
         self._take_in()
         return tuple(self._listing(connection) for _, connection in sorted(self.connections.items()))
 
-    async def settle(self, seconds: float = math.inf) -> None:
-        """Wait until every server has connected or failed, at most so long."""
+    async def settle(self, seconds: float = math.inf, names: Sequence[str] | None = None) -> None:
+        """Wait until these servers, or all of them, have connected or failed, at most so long. Raises `ToolServerError` for an unknown one."""
+        waiting = self.connections.values() if names is None else [self.connection(name) for name in names]
         with anyio.move_on_after(seconds):
-            for connection in self.connections.values():
+            for connection in waiting:
                 await connection.settled()
 
     def connection(self, server: str) -> ServerConnection:
@@ -111,8 +112,8 @@ class McpServers(Mapping[str, Tool]):
         found: list[ServerResource] = []
         for name, connection in sorted(self.connections.items()):
             if server in {None, name} and (server is not None or (connection.offer and connection.offer.has_resources)):
-                page = await connection.call(lambda client: client.list_resources())
-                found.extend(_resource(name, resource) for resource in page.resources)
+                listed = await connection.call(lambda client: pages(client.list_resources, "resources"))
+                found.extend(_resource(name, resource) for resource in listed)
         if server is not None:
             self.connection(server)
         return tuple(found)
@@ -136,19 +137,34 @@ class McpServers(Mapping[str, Tool]):
                 name=repair_text(prompt.name),
                 description=repair_text(prompt.description or ""),
                 arguments=tuple(argument.name for argument in prompt.arguments or ()),
+                required=tuple(argument.name for argument in prompt.arguments or () if argument.required),
             )
             for name, connection in sorted(self.connections.items())
             for prompt in (connection.offer.prompts if connection.offer else ())
         )
 
     async def prompt(self, server: str, name: str, arguments: Sequence[str]) -> str:
-        """The text of a prompt; `arguments` in the order in which the server declares them."""
+        """The text of a prompt; `arguments` in the order in which the server declares them, the last one takes all that is left."""
         declared = next((prompt for prompt in self.prompts() if (prompt.server, prompt.name) == (server, name)), None)
         if declared is None:
             raise ToolServerError(f"The MCP server {server!r} has no prompt {name!r}")
-        given = dict(zip(declared.arguments, arguments, strict=False))
+        missing = [wanted for wanted in declared.arguments[len(arguments) :] if wanted in declared.required]
+        if missing:
+            raise ToolServerError(f"The prompt {declared.command} needs {', '.join(missing)}", hint=declared.usage)
+        last = len(declared.arguments) - 1
+        words = [*arguments[:last], " ".join(arguments[last:])] if len(arguments) > last >= 0 else list(arguments)
+        given = dict(zip(declared.arguments, words, strict=False))
         result = await self.connection(server).call(lambda client: client.get_prompt(name, given))
         return text_of(message.content for message in result.messages)
+
+    async def run_command(self, command: str, arguments: Sequence[str]) -> str | None:
+        """The text of a prompt that is called as a command, by its name with or without the slash; `None` for no prompt of any server.
+
+        Raises `ToolServerError`, and what the server answers instead.
+        """
+        wanted = f"/{command.removeprefix('/')}"
+        found = next((prompt for prompt in self.prompts() if prompt.command == wanted), None)
+        return None if found is None else await self.prompt(found.server, found.name, arguments)
 
     def _take_in(self) -> None:
         """Definitions and names of what is offered now. A tool once taken in stays, whatever its server says later (R247)."""

@@ -5,13 +5,15 @@ Performs the call and turns every end of it into an outcome: result, error of th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
+import anyio
 from anyio import to_thread
 from msgspec import ValidationError
 
 from compositor.adapters.tools.results import done, failed
-from compositor.context.tools.display import display_call
+from compositor.context.tools.display import display_call, one_line
 from compositor.errors import ToolServerError
 from compositor.ports import ToolScope
 from compositor.types.blocks import TextBlock
@@ -23,6 +25,9 @@ from .results import blocks_of, limited, structured_of
 
 if TYPE_CHECKING:
     import mcp_types
+
+PROGRESS_SECONDS: Final = 1.0
+"""Between two lines about the progress of a call."""
 
 
 class McpTool:
@@ -52,10 +57,14 @@ class McpTool:
         from mcp import MCPError
         from mcp_types import REQUEST_TIMEOUT
 
+        progress = ProgressLines(scope.report)
         try:
             result = await self._connection.call(
                 lambda client: client.call_tool(
-                    self._remote, decode_json(bytes(call.input)), read_timeout_seconds=self._seconds
+                    self._remote,
+                    decode_json(bytes(call.input)),
+                    read_timeout_seconds=self._seconds,
+                    progress_callback=progress,
                 )
             )
         except ToolServerError as lost:
@@ -84,6 +93,22 @@ class McpTool:
         if result.is_error:
             return failed(call, _only_text(content), display=shown, structured=structured)
         return done(call, content or "(no output)", display=shown, structured=structured)
+
+
+class ProgressLines:
+    """Takes what a server tells of its progress and reports a line of it, at most one a second."""
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self._report = report
+        self._next = 0.0
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        now = anyio.current_time()
+        if now < self._next:
+            return
+        self._next = now + PROGRESS_SECONDS
+        share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+        self._report(one_line(f"{share}: {message}" if message else share))
 
 
 def _only_text(content: str | tuple[Any, ...]) -> str:

@@ -5,7 +5,8 @@ Performs the asking through a small port of its own; how a server is reached is 
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Protocol
 
 from msgspec import Struct, to_builtins
 
@@ -27,8 +28,17 @@ class Resources(Protocol):
     async def read(self, server: str, uri: str, folder: str) -> str | tuple[ResultContent, ...]: ...
 
 
+MAX_LISTED: Final = 200
+"""Resources that one list shows."""
+
+
 class ListInput(Struct, frozen=True, forbid_unknown_fields=True):
     server: str | None = None
+
+
+class DirInput(Struct, frozen=True, forbid_unknown_fields=True):
+    server: str
+    uri: str
 
 
 class ReadInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,11 +65,30 @@ class ListMcpResourcesTool(_ResourceTool):
             found = await self._servers.resources(wanted.server)
         except Exception as problem:  # noqa: BLE001 - whatever a server does is this call's failure and no one else's
             return failed(call, str(problem))
-        text = "\n".join(_line(resource) for resource in found) or "There are no resources."
+        text = _shown([_line(resource) for resource in found]) or "There are no resources."
         structured: dict[str, Any] = {"resources": to_builtins(found)}
         return done(
             call, text, display=f"{display_call(call)}: {counted(len(found), 'resource')}", structured=structured
         )
+
+
+class ReadMcpResourceDirTool(_ResourceTool):
+    definition: ToolDefinition = BUILTIN["ReadMcpResourceDirTool"]
+
+    async def run(self, call: ToolCall, scope: ToolScope) -> ToolOutcome:  # noqa: ARG002  # the port's signature
+        wanted = read_input(call, DirInput)
+        if isinstance(wanted, Problem):
+            return failed(call, wanted.message)
+        try:
+            found = await self._servers.resources(wanted.server)
+        except Exception as problem:  # noqa: BLE001 - whatever a server does is this call's failure and no one else's
+            return failed(call, str(problem))
+        here, folders = _below(wanted.uri, found)
+        lines = [f"{address} ({counted(number, 'resource')})" for address, number in sorted(folders.items())]
+        text = _shown([*lines, *map(_line, here)]) or f"Nothing stands below {wanted.uri!r}."
+        structured = {"server": wanted.server, "uri": wanted.uri, "resources": to_builtins(here), "folders": folders}
+        shown = f"{display_call(call)}: {counted(len(here) + len(folders), 'item')}"
+        return done(call, text, display=shown, structured=structured)
 
 
 class ReadMcpResourceTool(_ResourceTool):
@@ -75,6 +104,29 @@ class ReadMcpResourceTool(_ResourceTool):
             return failed(call, str(problem))
         structured = {"server": wanted.server, "uri": wanted.uri}
         return done(call, content or "(the resource is empty)", display=display_call(call), structured=structured)
+
+
+def _below(uri: str, resources: Iterable[ServerResource]) -> tuple[list[ServerResource], dict[str, int]]:
+    """The resources right below an address, and how many stand below each address that goes deeper."""
+    start = uri if uri.endswith("/") else f"{uri}/"
+    here: list[ServerResource] = []
+    folders: dict[str, int] = {}
+    for resource in resources:
+        rest = resource.uri.removeprefix(start)
+        if rest == resource.uri or not rest:
+            continue
+        first, slash, _ = rest.partition("/")
+        if slash:
+            folders[f"{start}{first}/"] = folders.get(f"{start}{first}/", 0) + 1
+        else:
+            here.append(resource)
+    return here, folders
+
+
+def _shown(lines: Sequence[str]) -> str:
+    more = len(lines) - MAX_LISTED
+    note = [f"[{more:,} more are left out; look below an address with ReadMcpResourceDirTool.]"] if more > 0 else []
+    return "\n".join([*lines[:MAX_LISTED], *note])
 
 
 def _line(resource: ServerResource) -> str:

@@ -20,7 +20,8 @@ from compositor.types.verdicts import PermissionMode
 
 from .ask_user import AskUserQuestionTool, NobodyAnswers
 from .bash import WorkingDirectory
-from .mcp_resources import ListMcpResourcesTool, ReadMcpResourceTool
+from .mcp_resources import ListMcpResourcesTool, ReadMcpResourceDirTool, ReadMcpResourceTool
+from .mcp_wait import WaitForMcpServersTool
 from .plan_mode import EnterPlanModeTool, ExitPlanModeTool, ModeSwitch
 from .process import CommandRunner, run_child
 from .task_list import TaskList, task_tools
@@ -70,7 +71,12 @@ def session_tools(
         *task_tools(tasks),
     ]
     if servers is not None:
-        tools += [ListMcpResourcesTool(servers), ReadMcpResourceTool(servers)]
+        tools += [
+            ListMcpResourcesTool(servers),
+            ReadMcpResourceDirTool(servers),
+            ReadMcpResourceTool(servers),
+            WaitForMcpServersTool(servers),
+        ]
     if searcher is not None:
         tools.append(WebSearchTool(searcher))
     box = ToolBox(

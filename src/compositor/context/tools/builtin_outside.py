@@ -35,6 +35,17 @@ OUTSIDE_TOOLS: tuple[ToolDefinition, ...] = (
         input_schema=object_schema((), server=text("Name of the server.")),
     ),
     ToolDefinition(
+        name="ReadMcpResourceDirTool",
+        description="Lists what stands right below one address among the resources of an MCP server; deeper ones are counted by folder.",
+        concurrency=Concurrency.SHARED,
+        read_only=True,
+        input_schema=object_schema(
+            ("server", "uri"),
+            server=text("Name of the server."),
+            uri=text("The address to look below, as in `file:///docs`."),
+        ),
+    ),
+    ToolDefinition(
         name="ReadMcpResourceTool",
         description="Reads one resource of an MCP server.",
         concurrency=Concurrency.SHARED,
@@ -52,6 +63,17 @@ OUTSIDE_TOOLS: tuple[ToolDefinition, ...] = (
         read_only=True,
         input_schema=object_schema(
             ("query",), query=text("Words, or select:NAME."), max_results=count("Default 5.", minimum=1, maximum=20)
+        ),
+    ),
+    ToolDefinition(
+        name="WaitForMcpServers",
+        description="Waits for MCP servers that are still starting; their tools can be called in your next answer.",
+        concurrency=Concurrency.SHARED,
+        read_only=True,
+        input_schema=object_schema(
+            (),
+            servers=listed(text(), "Names of servers (default: all)."),
+            timeout_ms=count("How long to wait (default 30000).", minimum=1, maximum=120_000),
         ),
     ),
     ToolDefinition(
