@@ -284,7 +284,7 @@ class SandboxUnavailableError(EnforcementError):
 
 
 class ToolServerError(CompositorError):
-    """An MCP server cannot be used: it is away, wants a login, or is not known."""
+    """An MCP server or a language server cannot be used: it is away, wants a login, or is not known."""
 
     code = "tool-server"
 

@@ -30,6 +30,7 @@ from compositor.config.candidates import session_facts
 from compositor.config.contract import Host, RunContract, resolve_contract
 from compositor.config.environment import EffectiveEnvironment, join_environment
 from compositor.config.flags import SOURCES, Flags
+from compositor.config.language_servers import choose_language_servers
 from compositor.config.mcp_servers import ServerChoice
 from compositor.config.price import priced
 from compositor.config.settings import Settings
@@ -46,6 +47,7 @@ from compositor.policy.rules import with_approvals
 from compositor.ports import Clock
 from compositor.types.diagnostics import Diagnostic, Severity
 from compositor.types.entries import TranscriptEntry
+from compositor.types.languages import LanguageServer
 from compositor.types.servers import McpServer
 from compositor.types.snapshot import PrefixEvent
 
@@ -88,6 +90,7 @@ class Opened(Struct, frozen=True, kw_only=True):
     news: tuple[TranscriptEntry, ...] = ()
     servers: tuple[McpServer, ...] = ()
     shelf: SkillShelf | None = None
+    languages: tuple[LanguageServer, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
@@ -114,18 +117,18 @@ def open_session(opening: Opening) -> Opened:
         interactive=opening.interactive,
     )
     shelf = _shelf(opening, places, settings)
-    host = _host(opening, servers, environment, places, shelf)
+    languages, language_notes = choose_language_servers(settings.compositor.language_servers)
+    host = _host(opening, servers, environment, places, shelf, has_languages=bool(languages))
     contract = resolve_contract(flags, settings, environ, cwd=cwd, trust=trust, host=host)
     lifetime = session_lifetime(contract, home, cwd, is_new=past is None)
     contract = msgspec.structs.replace(contract, ttl_wish=lifetime.ttl)
     around = _gather(contract, places, opening, clock, environment)
     policy, policy_notes = plan_policy(contract, around, interactive=opening.interactive)
-    policy = approved_policy(policy, home, places)
     begun = begin_session(contract, around, history, home, clock)
     return Opened(
         contract=contract,
         around=around,
-        policy=policy,
+        policy=approved_policy(policy, home, places),
         conversation=begun.conversation,
         account=_account(contract, history),
         header=_header(past, cwd, clock, opening.session_id),
@@ -133,6 +136,7 @@ def open_session(opening: Opening) -> Opened:
         environment=environment,
         servers=servers.servers,
         shelf=shelf,
+        languages=languages,
         home=str(home),
         places=places,
         flags=flags,
@@ -142,26 +146,25 @@ def open_session(opening: Opening) -> Opened:
         copied=past.copied if past is not None else (),
         news=begun.news,
         diagnostics=(
-            *contract.diagnostics,
+            *_resolved_notes(contract, around),
             *servers.diagnostics,
-            *around.diagnostics,
+            *language_notes,
             *policy_notes,
-            *_sharing_notes(contract, around),
             *begun.diagnostics,
             *((lifetime_note(lifetime),) if past is None else ()),
         ),
     )
 
 
-def _sharing_notes(contract: RunContract, around: Surroundings) -> tuple[Diagnostic, ...]:
-    """Which scenario of sharing applies and why (R090), and that every request is a deliberate break (R421)."""
+def _resolved_notes(contract: RunContract, around: Surroundings) -> tuple[Diagnostic, ...]:
+    """What contract and surroundings say of themselves, which scenario of sharing applies and why (R090), and that every request is a deliberate break (R421)."""
     scope = session_scope(contract, is_debugged=around.is_debugged)
     said = f"sharing scenario {scope.scenario}: {scope.reason}"
     notes = [Diagnostic("cache.scope", said, severity=Severity.INFO, step="cache")]
     if around.is_debugged:
         message = f"{DEBUG_VARIABLE} is set: sections are computed anew for every request, each a deliberate break of the cache (R283)"
         notes.append(Diagnostic("prompt.debug", message, where=DEBUG_VARIABLE, step="prompt"))
-    return tuple(notes)
+    return (*contract.diagnostics, *around.diagnostics, *notes)
 
 
 def _looking(
@@ -201,6 +204,8 @@ def _host(
     environment: EffectiveEnvironment,
     places: SettingsPlaces,
     shelf: SkillShelf,
+    *,
+    has_languages: bool,
 ) -> Host:
     facts = session_facts(
         opening.flags,
@@ -209,6 +214,7 @@ def _host(
         has_person=opening.interactive,
         is_repository=Path(places.root, ".git").exists(),
         has_skills=any(skill.listed for skill in shelf.catalog.active),
+        has_languages=has_languages,
     )
     return Host(session=facts)
 

@@ -60,6 +60,7 @@ def session_services(opened: Opened, interviewer: Interviewer | None = None) -> 
         env=opened.environment.variables,
         told=opened.conversation.prefix.head.parts.tools,
         interviewer=interviewer,
+        languages=opened.languages,
     )
 
 

@@ -13,12 +13,14 @@ import anyio
 from msgspec import Struct
 
 from compositor.ports import Interviewer
+from compositor.types.languages import LanguageServer
 from compositor.types.request import HeadTool
 from compositor.types.servers import McpServer
 
 from .tools.background import Background
 
 if TYPE_CHECKING:
+    from .lsp.servers import LanguageServers
     from .mcp.servers import McpServers
 
 
@@ -28,6 +30,7 @@ class Services(Struct, frozen=True):
     servers: McpServers | None
     background: Background
     spawn: Callable[[Callable[[], Awaitable[None]]], None]
+    languages: LanguageServers | None = None
 
 
 @asynccontextmanager
@@ -39,6 +42,7 @@ async def run_services(
     env: Mapping[str, str],
     told: tuple[HeadTool, ...] = (),
     interviewer: Interviewer | None = None,
+    languages: tuple[LanguageServer, ...] = (),
 ) -> AsyncIterator[Services]:
     """The services of one session; servers start in the background. `told` are tools that an earlier part of the session was told."""
     background = Background()
@@ -52,6 +56,12 @@ async def run_services(
             elicit = None if interviewer is None else elicitor(interviewer)
             running = make_servers(servers, roots=roots, home=home, env=env, told=told, elicit=elicit)
             await stack.enter_async_context(running.running())
+        speaking = None
+        if languages:
+            from .lsp.servers import LanguageServers
+
+            speaking = LanguageServers(languages, roots[0], home, env)
+            await stack.enter_async_context(speaking.running())
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
 
@@ -61,4 +71,4 @@ async def run_services(
 
             tasks.start_soon(run)
 
-        yield Services(running, background, spawn)
+        yield Services(running, background, spawn, speaking)

@@ -16,6 +16,7 @@ PERSON = "person to ask"
 TASK_LIST = "task list"
 TODO_LIST = "todo list"
 REPOSITORY = "git repository"
+LANGUAGES = "language servers"
 """Facts of a session that a tool can need."""
 
 _WHY = "a built-in tool"
@@ -35,6 +36,7 @@ BUILTIN_TOOLS: tuple[Candidate, ...] = (
     _tool("ExitWorktree", REPOSITORY, PERSON),
     _tool("Glob"),
     _tool("Grep"),
+    _tool("LSP", LANGUAGES),
     _tool("ListMcpResourcesTool", SERVERS),
     Candidate(name="Monitor", why=_WHY, host=frozenset({"bash"})),
     _tool("NotebookEdit"),
@@ -66,6 +68,7 @@ def session_facts(
     has_person: bool,
     is_repository: bool,
     has_skills: bool = False,
+    has_languages: bool = False,
 ) -> frozenset[str]:
     """What tools can need of a session. Lists of tasks are offered where somebody asks for them (project-conventions 8)."""
     named = frozenset(flags.tools or ()) | frozenset(flags.allowed_tools)
@@ -76,6 +79,7 @@ def session_facts(
         SKILLS: has_skills,
         PERSON: has_person,
         REPOSITORY: is_repository,
+        LANGUAGES: has_languages,
         TASK_LIST: tasks and not todos,
         TODO_LIST: todos,
     }

@@ -203,6 +203,9 @@ OWN: Mapping[str, Key] = {
         _one_of("delta", "section"),
         "How servers' instructions reach the model: as a note when they change, or in the system prompt, which then moves.",
     ),
+    "languageServers": _key(
+        MapOf(OBJECT), "Language servers for the tool `LSP`, by name; see tools.md.", scope=Scope.USER
+    ),
     "toolSearch": _key(
         _one_of("client", "provider"),
         "Who searches deferred tools: the tool `ToolSearch`, or the service itself where model and platform do.",

@@ -65,6 +65,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     platform: str | None = None
     agents_md: bool = True
     mcp_instructions: Literal["delta", "section"] = "delta"
+    language_servers: dict[str, dict[str, Any]] = {}
     tool_search: Literal["client", "provider"] = "client"
     profile_instructions: str = ""
     reader: Literal["expert", "learner"] = "expert"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from compositor.adapters.lsp.servers import LanguageServers
 from compositor.adapters.mcp.servers import McpServers
 from compositor.adapters.mcp.transports import ServerSurroundings
 from compositor.adapters.services import Services
@@ -20,14 +21,19 @@ from compositor.adapters.tools.toolbox import ToolBox
 from compositor.config.candidates import BUILTIN_TOOLS as BUILTIN_CANDIDATES
 from compositor.context.tools.catalog import BUILTIN, BUILTIN_TOOLS
 from compositor.types.verdicts import PermissionMode
+from compositor.types.web import WebFound, WebQuery
+
+
+class NoWeb:
+    async def search(self, wanted: WebQuery) -> WebFound:
+        return WebFound(problem=f"nobody searches for {wanted.query!r}")
 
 
 @pytest.mark.req("R236", "R238")
 def test_a_session_has_every_builtin_under_its_name_and_no_server_can_take_one(tmp_path: Path) -> None:
     read = ToolBox()["Read"]
-    services = Services(
-        McpServers((), ServerSurroundings(roots=("/",), home="/", env={})), Background(), lambda _start: None
-    )
+    servers = McpServers((), ServerSurroundings(roots=("/",), home="/", env={}))
+    services = Services(servers, Background(), lambda _start: None, LanguageServers((), "/", "/", {}))
     tools = session_tools(
         home=tmp_path,
         session_id="s",
@@ -37,13 +43,14 @@ def test_a_session_has_every_builtin_under_its_name_and_no_server_can_take_one(t
         deferred=tuple,
         services=services,
         interviewer=None,
+        searcher=NoWeb(),
     )
     box = tools.box
-    # Skill needs the gate, which is made of the other tools, WebSearch the line to the model.
-    others = [tool.name for tool in BUILTIN_TOOLS if tool.name not in {"Skill", "WebSearch"}]
+    # Skill needs the gate, which is made of the other tools.
+    others = [tool.name for tool in BUILTIN_TOOLS if tool.name != "Skill"]
     assert {box[name].definition.name: name for name in box} == {name: name for name in others}
     assert [tool.name for tool in BUILTIN_CANDIDATES] == [tool.name for tool in BUILTIN_TOOLS]
-    assert (len(box), len(BUILTIN_TOOLS)) == (24, 26)
+    assert (len(box), len(BUILTIN_TOOLS)) == (28, 29)
     assert box.get("Nonsense") is None
     other = ToolBox(more={"Read": box["Bash"], "mcp__a__b": read})
     assert other["Read"].definition == BUILTIN["Read"]

@@ -20,6 +20,7 @@ from compositor.types.verdicts import PermissionMode
 
 from .ask_user import AskUserQuestionTool, NobodyAnswers
 from .bash import WorkingDirectory
+from .lsp import LspTool
 from .mcp_resources import ListMcpResourcesTool, ReadMcpResourceDirTool, ReadMcpResourceTool
 from .mcp_wait import WaitForMcpServersTool
 from .plan_mode import EnterPlanModeTool, ExitPlanModeTool, ModeSwitch
@@ -77,6 +78,8 @@ def session_tools(
             ReadMcpResourceTool(servers),
             WaitForMcpServersTool(servers),
         ]
+    if services is not None and services.languages is not None:
+        tools.append(LspTool(services.languages, is_visible))
     if searcher is not None:
         tools.append(WebSearchTool(searcher))
     box = ToolBox(

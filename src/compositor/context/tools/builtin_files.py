@@ -58,6 +58,24 @@ Changes one cell of a Jupyter notebook.
 - `replace` (default) gives the cell a new source and clears its outputs; `insert` puts a new cell behind it, or at the \
 beginning without `cell_id`; `delete` takes it away."""
 
+LSP_TEXT = """\
+Asks a language server about code: exact where Grep guesses.
+
+- `goToDefinition`, `goToImplementation`, `findReferences`, `hover`, `incomingCalls` and `outgoingCalls` are about the name at `line` and \
+`character`, as Read and Grep show them.
+- `documentSymbol` lists what a file defines, `workspaceSymbol` finds symbols of the whole project by `query`."""
+
+LSP_OPERATIONS = (
+    "goToDefinition",
+    "goToImplementation",
+    "findReferences",
+    "hover",
+    "documentSymbol",
+    "workspaceSymbol",
+    "incomingCalls",
+    "outgoingCalls",
+)
+
 _FILE = "Absolute path of the file."
 
 FILE_TOOLS: tuple[ToolDefinition, ...] = (
@@ -109,6 +127,20 @@ FILE_TOOLS: tuple[ToolDefinition, ...] = (
             head_limit=count("At most this many lines or entries (default 250, 0 for no limit).", minimum=0),
             offset=count("Leave out this many lines or entries first (default 0).", minimum=0),
             multiline=flag("Let the pattern span lines; `.` then matches a line end too (default false)."),
+        ),
+    ),
+    ToolDefinition(
+        name="LSP",
+        description=LSP_TEXT,
+        concurrency=Concurrency.SHARED,
+        read_only=True,
+        input_schema=object_schema(
+            ("operation", "filePath"),
+            operation=choice(LSP_OPERATIONS, "What to look up."),
+            filePath=text("Absolute path of a file; for workspaceSymbol any file of the language."),
+            line=count("Line of the name, counted from 1.", minimum=1),
+            character=count("Column of the name, counted from 1.", minimum=1),
+            query=text("Part of a symbol's name, for workspaceSymbol."),
         ),
     ),
     ToolDefinition(

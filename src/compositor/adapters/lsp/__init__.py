@@ -1,0 +1,1 @@
+"""Language servers: started when they are needed, asked over their standard input and output."""
