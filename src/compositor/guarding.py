@@ -34,7 +34,10 @@ from compositor.types.verdicts import Allow, Deny, PermissionRule
 
 
 class Guarding(Struct, frozen=True, kw_only=True):
-    """What the parts are made for. `load` reads the settings anew, `plan` makes a policy of them, `granted` gives rules of the moment."""
+    """What the parts are made for. `load` reads the settings anew, `plan` makes a policy of them, `granted` gives rules of the moment.
+
+    `approvals` are files whose change counts like that of settings.
+    """
 
     settings: Settings
     policy: Policy
@@ -50,6 +53,7 @@ class Guarding(Struct, frozen=True, kw_only=True):
     load: Callable[[], Settings]
     plan: Callable[[Settings], Policy]
     granted: Callable[[], tuple[PermissionRule, ...]] = tuple
+    approvals: tuple[str, ...] = ()
 
 
 class Guard(Struct, frozen=True, kw_only=True):
@@ -152,7 +156,7 @@ def _limiting(files: FileTable, folder: str) -> Callable[[Sequence[ToolOutcome]]
 
 def _renewal(given: Guarding, edges: Enforcement, first: Policy) -> Callable[[], Policy]:
     """The policy in force now: rules follow the settings files, the sandbox stays as it was opened (project-conventions 2.4)."""
-    force, watched = first, SettingsWatch(given.places, given.load)
+    force, watched = first, SettingsWatch(given.places, given.load, also=given.approvals)
 
     def renewed() -> Policy:
         nonlocal force

@@ -25,7 +25,7 @@ from .types.request import Head, HeadParts, RequestOptions
 from .types.servers import ServerListing
 from .types.snapshot import EventName, PrefixEvent
 from .types.tools import ToolCall, ToolDefinition, ToolOutcome
-from .types.verdicts import PermissionMode
+from .types.verdicts import PermissionMode, PermissionRule
 from .types.web import WebFound, WebQuery
 
 
@@ -116,6 +116,17 @@ class Modes(Protocol):
     def change(self, mode: PermissionMode) -> None:
         """Take another mode because a person wants it; it counts from the next call on."""
         ...
+
+
+class Presence(Struct, frozen=True, kw_only=True):
+    """A person who sits before a session that runs.
+
+    `typed` gives what they typed since the last request and want to go with the next one, `session_rules` the allow rules that they gave
+    for this session alone.
+    """
+
+    typed: Callable[[], tuple[str, ...]] = tuple
+    session_rules: Callable[[], tuple[PermissionRule, ...]] = tuple
 
 
 class Question(Struct, frozen=True, kw_only=True):

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from compositor.adapters.approvals_rules import approved_file
 from compositor.adapters.home import project_key, session_file
 from compositor.adapters.ids import UuidSource
 from compositor.adapters.sessions.jsonl import JsonlSession
 from compositor.adapters.tools.process import CommandRunner, run_child
 from compositor.config.policy_inputs import collect_policy
 from compositor.config.settings import Settings
+from compositor.context.messages.human import last_prompt
 from compositor.loop.answer_form import parse_form
 from compositor.loop.moves import PrefixPolicy
 from compositor.loop.opening import plan_policy
@@ -26,9 +29,11 @@ from compositor.opened import Opened, approved_policy, current_settings
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy
 from compositor.policy.visibility import may_be_shown
-from compositor.ports import Asker, Editor, Interviewer, ModelTransport, WebSearcher
+from compositor.ports import Asker, Editor, Interviewer, ModelTransport, Presence, WebSearcher
+from compositor.types.verdicts import PermissionRule
 
 if TYPE_CHECKING:
+    from compositor.adapters.checkpoints import FileHistory
     from compositor.adapters.services import Services
     from compositor.adapters.tools.session_tools import SessionTools
     from compositor.context.compaction.kept import Kept
@@ -42,7 +47,10 @@ if TYPE_CHECKING:
     from compositor.runtime.line import LineParts, ModelLine
     from compositor.runtime.memory_keeper import MemoryKeeper
     from compositor.runtime.offering import Offering
-    from compositor.runtime.skills import Grants, Skills
+    from compositor.runtime.skills import Skills
+
+NOBODY: Final = Presence()
+"""Nobody sits before the session."""
 
 
 def session_services(opened: Opened, interviewer: Interviewer | None = None) -> AbstractAsyncContextManager[Services]:
@@ -74,6 +82,7 @@ def build_agent(
     interviewer: Interviewer | None = None,
     editor: Editor | None = None,
     run_command: CommandRunner = run_child,
+    presence: Presence = NOBODY,
 ) -> tuple[Agent, JsonlSession]:
     """An agent on an opened session, and the store it writes to (close it).
 
@@ -87,18 +96,14 @@ def build_agent(
     from compositor.runtime.offering import make_offering
     from compositor.runtime.parts import Parts
 
-    home, around = Path(opened.home), opened.around
-    durable = opened.contract.settings.compositor.durable_sessions
-    store = JsonlSession.open(home, opened.header, durable=durable)
-    store.append((*opened.copied, *opened.events, *opened.news))
-    offering = make_offering(
-        None if services is None else services.servers, opened.contract, opened.conversation, around.tool_search
-    )
+    around, store = opened.around, _store(opened)
+    servers = None if services is None else services.servers
+    offering = make_offering(servers, opened.contract, opened.conversation, around.tool_search)
+    history = _file_history(opened, watch)
     line = _line(opened, store, transport, watch, interviewer)
-    searcher = _web_searcher(opened, line)
-    tools = _tools(opened, services, offering, interviewer, run_command=run_command, searcher=searcher)
+    tools = _tools(opened, services, offering, interviewer, run_command=run_command, line=line, history=history)
     tools.box.files.seed(file_views(around.memory))
-    guard, skills = _guarded(opened, store, tools, asker=asker, watch=watch)
+    guard, skills = _guarded(opened, store, tools, asker=asker, watch=watch, presence=presence)
     heads = _heads(opened, tools, services)
     speaks = ModelLine(line, opened.account)
     keeper = _keeper(opened, speaks, guard, services, watch)
@@ -122,8 +127,30 @@ def build_agent(
         output_limit=opened.contract.output_limit,
         form=None if opened.flags.json_schema is None else parse_form(opened.flags.json_schema),
         modes=tools.mode,
+        typed=presence.typed,
     )
-    return Agent(parts, opened.conversation), store
+    agent = Agent(parts, opened.conversation)
+    history.follow(lambda: last_prompt(agent.conversation.prefix.entries))
+    return agent, store
+
+
+def _store(opened: Opened) -> JsonlSession:
+    """The session's file, with what opening it brought about."""
+    durable = opened.contract.settings.compositor.durable_sessions
+    store = JsonlSession.open(Path(opened.home), opened.header, durable=durable)
+    store.append((*opened.copied, *opened.events, *opened.news))
+    return store
+
+
+def _file_history(opened: Opened, watch: Watcher) -> FileHistory:
+    """What files hold before they are changed."""
+    from compositor.adapters.checkpoints import FileHistory
+    from compositor.runtime.events import NotesCollected
+
+    wanted = opened.contract.settings.file_checkpointing_enabled
+    history = FileHistory(Path(opened.home), opened.header.session_id, opened.clock, is_kept=wanted)
+    history.tell = lambda note: watch(NotesCollected((), (note,)))
+    return history
 
 
 def _line(
@@ -288,7 +315,8 @@ def _tools(
     interviewer: Interviewer | None,
     *,
     run_command: CommandRunner = run_child,
-    searcher: WebSearcher | None = None,
+    line: LineParts | None = None,
+    history: FileHistory | None = None,
 ) -> SessionTools:
     from compositor.adapters.tools.session_tools import session_tools
 
@@ -302,24 +330,35 @@ def _tools(
         services=services,
         interviewer=interviewer,
         run_command=run_command,
-        searcher=searcher,
+        searcher=None if line is None else _web_searcher(opened, line),
+        keep=(lambda _paths: None) if history is None else history.keep,
     )
 
 
 def _guarded(
-    opened: Opened, store: JsonlSession, tools: SessionTools, *, asker: Asker, watch: Watcher
+    opened: Opened, store: JsonlSession, tools: SessionTools, *, asker: Asker, watch: Watcher, presence: Presence
 ) -> tuple[Guard, Skills | None]:
     """The gate, and the skills that pass it and bring rules of their own into it."""
     from compositor.runtime.skills import Grants
     from compositor.skilled import make_skills
 
     grants = Grants()
-    guard = _guard(opened, store, tools, asker=asker, watch=watch, grants=grants)
+
+    def granted() -> tuple[PermissionRule, ...]:
+        return (*grants.rules, *presence.session_rules())
+
+    guard = _guard(opened, store, tools, asker=asker, watch=watch, granted=granted)
     return guard, make_skills(opened, guard, tools, grants, watch)
 
 
 def _guard(
-    opened: Opened, store: JsonlSession, tools: SessionTools, *, asker: Asker, watch: Watcher, grants: Grants
+    opened: Opened,
+    store: JsonlSession,
+    tools: SessionTools,
+    *,
+    asker: Asker,
+    watch: Watcher,
+    granted: Callable[[], tuple[PermissionRule, ...]],
 ) -> Guard:
     """What every call passes before it runs, and the borders it runs in."""
     from compositor.guarding import Guarding, build_guard
@@ -347,7 +386,8 @@ def _guard(
             places=opened.places,
             load=lambda: current_settings(opened.flags, opened.places),
             plan=plan,
-            granted=lambda: grants.rules,
+            granted=granted,
+            approvals=(str(approved_file(Path(opened.home), opened.places.root)),),
         )
     )
 

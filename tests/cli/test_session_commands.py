@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from compositor.adapters.checkpoints import FileHistory
+from compositor.adapters.clock import clock_from
 from compositor.adapters.sessions.heads import HeadStore
 from compositor.adapters.sessions.index import list_sessions
 from compositor.adapters.sessions.jsonl import JsonlSession
@@ -128,6 +130,24 @@ def test_undo_takes_the_last_turn_back_until_none_is_left(session: Path) -> None
     assert run("rewind", "s1", "--undo").exit_code == 0
     assert path_ids(session) == []
     assert isinstance(run("rewind", "s1", "--undo").exception, TranscriptError)
+
+
+def test_files_go_back_with_the_conversation_or_alone(session: Path, home: Path, tmp_path: Path) -> None:
+    history = FileHistory(home, "s1", clock_from({}))
+    file = tmp_path / "notes.txt"
+    for prompt, text in (("u1", "one"), ("u2", "two")):
+        history.follow(lambda prompt=prompt: prompt)  # type: ignore[misc]
+        history.keep([str(file)])
+        file.write_text(text)
+    assert run("rewind", "s1", "--undo", "--preview").output == f"restore  {file}\n"
+    assert file.read_text() == "two"
+    run("rewind", "s1", "--to", "a1", "--restore", "files")
+    assert (file.read_text(), path_ids(session)) == ("one", ["u1", "a1", "u2", "a2"])
+    run("rewind", "s1", "--to", "a1", "--restore", "both")
+    assert path_ids(session) == ["u1", "a1"]
+    run("rewind", "s1", "--undo", "--restore", "both")
+    assert not file.exists()
+    assert isinstance(run("rewind", "s1", "--to", "a2", "--restore", "files").exception, TranscriptError)
 
 
 def test_a_rewind_needs_a_goal(session: Path) -> None:

@@ -15,10 +15,10 @@ from .settings_files import SettingsPlaces
 
 
 class SettingsWatch:
-    """The settings of one session. `load` reads them all."""
+    """The settings of one session. `load` reads them all; a change of the files `also` counts like one of them."""
 
-    def __init__(self, places: SettingsPlaces, load: Callable[[], Settings]) -> None:
-        self._files = tuple(_candidates(places))
+    def __init__(self, places: SettingsPlaces, load: Callable[[], Settings], also: tuple[str, ...] = ()) -> None:
+        self._files = (*_candidates(places), *map(Path, also))
         self._load = load
         self._seen = self._look()
 

@@ -238,6 +238,13 @@ OWN: Mapping[str, Key] = {
     "outline": _key(
         SWITCH, "Tells the model what lies in the working directory when a session starts, at most 200 names."
     ),
+    "theme": _key(
+        _one_of("dark", "light", "high-contrast", "none"), "The colors of the interactive prompt; unset means dark."
+    ),
+    "screenReader": _key(
+        SWITCH,
+        "Lets the interactive prompt write whole lines and nothing that moves, for programs that read the screen aloud.",
+    ),
     "platform": _key(TEXT, "The platform to speak to; unset means what the environment says.", scope=Scope.USER),
 }
 

@@ -80,6 +80,8 @@ class OwnSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     tell_usage: bool = False
     server_summary: bool = False
     team_memory_directory: str | None = None
+    theme: Literal["dark", "light", "high-contrast", "none"] = "dark"
+    screen_reader: bool = False
     models: dict[str, dict[str, Any]] = {}
     prices: dict[str, dict[str, Any]] = {}
 
@@ -103,6 +105,7 @@ class KnownSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     cleanup_period_days: int = 30
     prompt_cache_ttl: Literal["5m", "1h"] | None = None
     disable_auto_mode: Literal["disable"] | None = None
+    file_checkpointing_enabled: bool = True
     disable_skill_shell_execution: bool = False
     skill_listing_budget_fraction: float | None = None
     skill_listing_max_desc_chars: int | None = None

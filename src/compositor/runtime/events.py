@@ -127,6 +127,13 @@ class NotesCollected(Struct, frozen=True):
     gathered: tuple[Gathered, ...] = ()
 
 
+class TypedJoined(Struct, frozen=True):
+    """What the person typed while the turn is under way goes with its next request; not at all where a hook refused it."""
+
+    text: str
+    refusal: str | None
+
+
 class HeadRenewed(Struct, frozen=True):
     """Tools, system prompt and user context were made anew: what the cache holds of them is no longer read. `event` says why."""
 
@@ -200,6 +207,7 @@ AgentEvent: TypeAlias = (
     | CallProgress
     | CallEnded
     | NotesCollected
+    | TypedJoined
     | HeadRenewed
     | CompactionStep
     | Compacted

@@ -23,7 +23,10 @@ from compositor.runtime.skills import Skills
 
 
 class Parts(Struct, frozen=True, kw_only=True):
-    """What an agent is put together from; `wiring.build_agent` is the one place that does it."""
+    """What an agent is put together from; `wiring.build_agent` is the one place that does it.
+
+    `typed` gives what a person typed since the last request and wants to go with the next one.
+    """
 
     line: ModelLine
     store: SessionStore
@@ -43,3 +46,4 @@ class Parts(Struct, frozen=True, kw_only=True):
     output_limit: int = 0
     form: AnswerForm | None = None
     modes: Modes | None = None
+    typed: Callable[[], tuple[str, ...]] = tuple

@@ -11,11 +11,12 @@ from compositor.loop.answer_form import TRIES, correction, read_answer
 from compositor.loop.effects import EndReason, EndTurn
 from compositor.loop.session import Conversation, Stamp, note_entries
 from compositor.ports import Moment, Occasion
-from compositor.runtime.events import NotesCollected
+from compositor.runtime.events import NotesCollected, TypedJoined
 from compositor.runtime.parts import Parts
 from compositor.types.attachments import Attachment, QueuedInput, TextAttachment
 from compositor.types.entries import AttachmentEntry
 from compositor.types.gathering import Gathered
+from compositor.types.origin import Origin
 
 FORM_KIND = "answer_form"
 """The kind of the notes that ask for the form of an answer."""
@@ -28,6 +29,7 @@ class Tail:
         self._collection = parts.collection
         self._hooks = parts.hooks
         self._watch = parts.watch
+        self._typed = parts.typed
         self._stamp = stamp
         self._skills = parts.skills
         self._received: list[QueuedInput] = []
@@ -49,7 +51,10 @@ class Tail:
     async def collect(
         self, conversation: Conversation, occasion: Occasion, reached: tuple[str, ...], parent: str
     ) -> tuple[AttachmentEntry, ...]:
-        """What the model should be told next, as entries behind `parent`: from the collectors, from others, from hooks (R374, R377)."""
+        """What the model should be told next, as entries behind `parent`: from the collectors, from others, from hooks (R374, R377).
+
+        Behind a batch also what the person typed meanwhile, in words of their own (R211, R376).
+        """
         notes: tuple[AttachmentEntry, ...] = ()
         if self._collection is not None:
             prefix = conversation.prefix
@@ -64,7 +69,17 @@ class Tail:
             self._gathered = found.gathered
             self._watch(NotesCollected(found.attachments, found.diagnostics, found.gathered))
             notes = note_entries(found.attachments, stamp=self._stamp, parent=parent)
+        if occasion is Occasion.BATCH:
+            await self._hear_typed()
         return (*notes, *self.said(conversation, notes[-1].uuid if notes else parent))
+
+    async def _hear_typed(self) -> None:
+        """Each text passes the hooks of a prompt like one that begins a turn; what they block is not said to the model (R375)."""
+        for text in self._typed():
+            refusal = None if self._hooks is None else await self._hooks.on_prompt(text)
+            if refusal is None:
+                self.receive(QueuedInput(kind="queued_command", text=text, origin=Origin.HUMAN))
+            self._watch(TypedJoined(text, refusal))
 
     def said(self, conversation: Conversation, parent: str) -> tuple[AttachmentEntry, ...]:
         """The texts of skills, and what others and hooks said since the last request."""

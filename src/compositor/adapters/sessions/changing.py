@@ -15,11 +15,12 @@ from compositor.context.messages.human import is_human_prompt
 from compositor.context.transcript.codec import SessionHeader, encode_record
 from compositor.context.transcript.graph import Path as ActivePath
 from compositor.context.transcript.outline import Outline, Place, fill_path, outlined_path
-from compositor.context.transcript.rewind import plan_rewind, plan_uncompact, plan_undo, refuse_damaged
+from compositor.context.transcript.rewind import plan_before, plan_rewind, plan_uncompact, plan_undo, refuse_damaged
+from compositor.errors import TranscriptError
 from compositor.types.snapshot import PrefixEvent
 
 from .jsonl import JsonlSession
-from .reading import read_outline
+from .reading import read_history, read_outline
 
 
 def fork_session(home: Path, source: Path, header: SessionHeader, *, at: str | None = None) -> Path:
@@ -55,9 +56,32 @@ def rewind_session(home: Path, source: Path, *, to: str | None) -> PrefixEvent:
     return _change(home, source, lambda outline: plan_undo(outline, _path(outline, source), is_human_prompt))
 
 
+def rewind_before(home: Path, source: Path, prompt: str) -> PrefixEvent:
+    """Go back to where `prompt`, an entry of the conversation, had not been said yet. Raises like `rewind_session`."""
+    return _change(home, source, lambda outline: plan_before(outline, _path(outline, source), prompt))
+
+
 def undo_compaction(home: Path, source: Path) -> PrefixEvent:
     """Take the newest compaction back; what was said after it stays as a branch. Raises like `rewind_session`."""
     return _change(home, source, lambda outline: plan_uncompact(outline, _path(outline, source)))
+
+
+def prompts_since(source: Path, entry: str | None) -> tuple[str, ...]:
+    """The prompts of the conversation that come behind `entry`, or the last one for `None`: the points whose files go with them.
+
+    Raises `TranscriptError` when the conversation as it stands does not hold `entry`.
+    """
+    entries = read_history(source).path.entries
+    prompts = [one.uuid for one in entries if is_human_prompt(one)]
+    if entry is None:
+        return tuple(prompts[-1:])
+    place = next((at for at, one in enumerate(entries) if one.uuid.startswith(entry)), None)
+    if place is None:
+        raise TranscriptError(
+            f"the conversation does not hold the entry {entry!r}",
+            hint="Files come back along the conversation as it stands",
+        )
+    return tuple(one.uuid for one in entries[place + 1 :] if one.uuid in prompts)
 
 
 def _change(home: Path, source: Path, plan: Callable[[Outline], PrefixEvent]) -> PrefixEvent:

@@ -5,7 +5,7 @@ Decides which part each tool gets. Which of the tools are offered, and to which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -56,8 +56,12 @@ def session_tools(
     interviewer: Interviewer | None,
     run_command: CommandRunner = run_child,
     searcher: WebSearcher | None = None,
+    keep: Callable[[Iterable[str]], None] = lambda _paths: None,
 ) -> SessionTools:
-    """Every tool of a session. `deferred` gives what a tool search can find; without `services` there are no servers, without `searcher` no search of the web."""
+    """Every tool of a session. `deferred` gives what a tool search can find; without `services` there are no servers, without `searcher` no search of the web.
+
+    `keep` hears of the files that a file tool is about to change.
+    """
     directory, switch = WorkingDirectory(), ModeSwitch(mode)
     worktree = WorktreeState(directory)
     servers = None if services is None else services.servers
@@ -90,5 +94,6 @@ def session_tools(
         run_command=run_command,
         session=tools,
         more=servers,
+        keep=keep,
     )
     return SessionTools(box, switch, tasks, worktree)

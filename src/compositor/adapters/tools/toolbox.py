@@ -17,6 +17,7 @@ from .bash import BashTool, WorkingDirectory
 from .edit import EditTool
 from .glob import GlobTool
 from .grep import GrepTool
+from .kept_before import KeptBefore
 from .notebook_edit import NotebookEditTool
 from .process import CommandRunner, run_child
 from .read import ReadTool
@@ -33,7 +34,7 @@ class ToolBox(Mapping[str, Tool]):
     protects a file whatever the way in (F23). Without it they show everything. `find_program` gives the path of ripgrep, or `None`
     for the slower search in Python. `private_hosts` may be fetched although they are not public. `run_command` runs the commands of Bash. `session` are built-in tools that need
     more than files; `more` are the tools of others, by the name that the model knows; a built-in of the same name wins
-    (R238), and they may come and go.
+    (R238), and they may come and go. `keep` hears of the files that a file tool is about to change.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class ToolBox(Mapping[str, Tool]):
         run_command: CommandRunner = run_child,
         session: Iterable[Tool] = (),
         more: Mapping[str, Tool] | None = None,
+        keep: Callable[[Iterable[str]], None] = lambda _paths: None,
     ) -> None:
         self.files = FileTable()
         self.directory = directory or WorkingDirectory()
@@ -54,16 +56,16 @@ class ToolBox(Mapping[str, Tool]):
         tools: tuple[Tool, ...] = (
             BashTool(self.directory, self.background, run_command),
             BashOutputTool(self.background),
-            EditTool(self.files),
+            KeptBefore(EditTool(self.files), keep),
             GlobTool(is_visible, find_program),
             GrepTool(is_visible, find_program),
             MonitorTool(self.background),
-            NotebookEditTool(self.files),
+            KeptBefore(NotebookEditTool(self.files), keep),
             ReadTool(self.files),
             TaskStopTool(self.background),
             TodoWriteTool(),
             WebFetchTool(private_hosts),
-            WriteTool(self.files),
+            KeptBefore(WriteTool(self.files), keep),
         )
         self._tools = {tool.definition.name: tool for tool in (*tools, *session)}
         self._more: Mapping[str, Tool] = {} if more is None else more

@@ -11,8 +11,15 @@ import re
 from compositor.types.attachments import QueuedInput
 from compositor.types.blocks import DocumentBlock, ImageBlock, TextBlock, ToolResultBlock
 from compositor.types.entries import AttachmentEntry, Origin, TranscriptEntry, UserEntry
+from compositor.types.persistent import Rope
 
 _ENVELOPE = re.compile(r"\s*<(?:system-reminder|command-(?:name|message|args)|local-command-\w+|bash-\w+)>")
+
+
+def last_prompt(entries: Rope[TranscriptEntry]) -> str | None:
+    """The id of the newest entry that a person typed; `None` when there is none. Looks back no further than that."""
+    newest = (entries[place] for place in range(len(entries) - 1, -1, -1))
+    return next((entry.uuid for entry in newest if is_human_prompt(entry)), None)
 
 
 def is_human_prompt(entry: TranscriptEntry) -> bool:

@@ -41,6 +41,16 @@ def plan_undo(outline: Outline, path: Path, is_prompt: Callable[[TranscriptEntry
     raise TranscriptError("there is no turn to take back")
 
 
+def plan_before(outline: Outline, path: Path, prompt: str) -> PrefixEvent:
+    """The record of going back to where `prompt`, an entry of the path, had not been said yet. Raises like `plan_rewind`."""
+    refuse_damaged(outline)
+    place = next((at for at, entry in enumerate(path.entries) if entry.uuid == prompt), None)
+    if place is None:
+        raise TranscriptError(f"there is no prompt {prompt!r} in the conversation as it stands")
+    before = path.entries[place - 1].uuid if place else None
+    return PrefixEvent(name=EventName.REWIND, cause="asked for by the user", entry=before)
+
+
 def plan_uncompact(outline: Outline, path: Path) -> PrefixEvent:
     """The record of taking the newest compaction back: the conversation goes on from where it was before it. Raises like `plan_rewind`."""
     refuse_damaged(outline)
