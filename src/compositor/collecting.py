@@ -15,6 +15,7 @@ from compositor.adapters.collectors.date import DateCollector
 from compositor.adapters.collectors.editor import EditorCollector
 from compositor.adapters.collectors.memory import MemoryCollector
 from compositor.adapters.collectors.mentions import MentionCollector, Ways
+from compositor.adapters.collectors.reminders import ReminderCollector
 from compositor.adapters.collectors.skills import SkillCollector
 from compositor.adapters.collectors.usage import Meter, UsageCollector
 from compositor.adapters.collectors.version_state import VersionStateCollector
@@ -65,6 +66,7 @@ def _sources(given: Collecting) -> Iterable[Source]:
     yield Source(
         name="mentions", collector=_mentions(given), matters="What the prompt names with @ could not be looked up"
     )
+    yield Source(name="reminders", collector=_reminders(given))
     if opened.shelf is not None and "Skill" in opened.contract.tools:
         yield Source(name="skills", collector=SkillCollector(opened.shelf, _listing_room(opened)))
     memory = MemoryCollector(around.memory_place, around.memory, files.seed)
@@ -78,6 +80,10 @@ def _sources(given: Collecting) -> Iterable[Source]:
     yield Source(name="editor", collector=EditorCollector(given.editor or drop, given.may_read))
     if given.meters is not None:
         yield Source(name="usage", collector=UsageCollector(*given.meters))
+
+
+def _reminders(given: Collecting) -> ReminderCollector:
+    return ReminderCollector(given.tools.mode, given.tools.tasks.open_lines, given.opened.contract.tools)
 
 
 def _listing_room(opened: Opened) -> Room:

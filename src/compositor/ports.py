@@ -21,6 +21,7 @@ from .types.diagnostics import Diagnostic
 from .types.editor import EditorFacts
 from .types.entries import TranscriptEntry
 from .types.journal import OutcomeRecord, SendRecord
+from .types.persistent import Rope
 from .types.request import Head, HeadParts, RequestOptions
 from .types.servers import ServerListing
 from .types.snapshot import EventName, PrefixEvent
@@ -169,7 +170,8 @@ class Moment(Struct, frozen=True, kw_only=True):
     """One moment at which notes are collected.
 
     `prompt` is what the turn was begun with, `reached` the absolute paths of the files that the batch worked on, `told` every note of the
-    history, oldest first: what is due is told from it, not from the last look (R200). `cleared` counts the tool results that were taken
+    history, oldest first: what is due is told from it, not from the last look (R200). `entries` are
+    the whole of it, for counters. `cleared` counts the tool results that were taken
     out of the conversation.
     """
 
@@ -177,6 +179,7 @@ class Moment(Struct, frozen=True, kw_only=True):
     occasion: Occasion = Occasion.SUBMISSION
     reached: tuple[str, ...] = ()
     told: tuple[TextAttachment, ...] = ()
+    entries: Rope[TranscriptEntry] = Rope()
     cleared: int = 0
 
 

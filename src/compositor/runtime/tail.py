@@ -63,6 +63,7 @@ class Tail:
                 occasion=occasion,
                 reached=reached,
                 told=tuple(prefix.notes),
+                entries=prefix.entries,
                 cleared=len(prefix.facts.cleared),
             )
             found = await self._collection.collect(moment)

@@ -44,6 +44,7 @@ ROWS: Mapping[str, Kind] = {
         speaker=Speaker.CLIENT,
         trigger=Trigger.COLLECTION,
         restore=Restore.COUNTER,
+        producer="compositor.context.attachments.reminders:list_notes",
     ),
     "task_reminder": Kind(
         about="the list of tasks has not been looked at for a while",
@@ -51,5 +52,6 @@ ROWS: Mapping[str, Kind] = {
         speaker=Speaker.CLIENT,
         trigger=Trigger.COLLECTION,
         restore=Restore.COUNTER,
+        producer="compositor.context.attachments.reminders:list_notes",
     ),
 }

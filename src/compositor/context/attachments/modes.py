@@ -16,6 +16,7 @@ ROWS: Mapping[str, Kind] = {
         trigger=Trigger.CHANGE,
         restore=Restore.COUNTER,
         lane=Lane.API_SYSTEM,
+        producer="compositor.context.attachments.reminders:mode_notes",
     ),
     "plan_mode_exit": Kind(
         about="plan mode has ended",
@@ -24,6 +25,7 @@ ROWS: Mapping[str, Kind] = {
         trigger=Trigger.CHANGE,
         restore=Restore.STATE,
         lane=Lane.API_SYSTEM,
+        producer="compositor.context.attachments.reminders:mode_notes",
     ),
     "auto_mode": Kind(
         about="calls are judged by rules, nobody is asked",
@@ -32,6 +34,7 @@ ROWS: Mapping[str, Kind] = {
         trigger=Trigger.CHANGE,
         restore=Restore.STATE,
         lane=Lane.API_SYSTEM,
+        producer="compositor.context.attachments.reminders:mode_notes",
     ),
     "auto_mode_exit": Kind(
         about="somebody is asked again",
@@ -40,6 +43,7 @@ ROWS: Mapping[str, Kind] = {
         trigger=Trigger.CHANGE,
         restore=Restore.STATE,
         lane=Lane.API_SYSTEM,
+        producer="compositor.context.attachments.reminders:mode_notes",
     ),
     "mode_change": Kind(
         about="another permission mode holds",
