@@ -83,7 +83,9 @@ def _sources(given: Collecting) -> Iterable[Source]:
 
 
 def _reminders(given: Collecting) -> ReminderCollector:
-    return ReminderCollector(given.tools.mode, given.tools.tasks.open_lines, given.opened.contract.tools)
+    style = given.opened.around.style
+    name = "" if style is None else style.name
+    return ReminderCollector(given.tools.mode, given.tools.tasks.open_lines, given.opened.contract.tools, name)
 
 
 def _listing_room(opened: Opened) -> Room:

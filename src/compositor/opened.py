@@ -116,7 +116,7 @@ def open_session(opening: Opening) -> Opened:
         trust=trust,
         interactive=opening.interactive,
     )
-    shelf = _shelf(opening, places, settings)
+    shelf = SkillShelf(_desk(opening, places, settings))
     languages, language_notes = choose_language_servers(settings.compositor.language_servers)
     host = _host(opening, servers, environment, places, shelf, has_languages=bool(languages))
     contract = resolve_contract(flags, settings, environ, cwd=cwd, trust=trust, host=host)
@@ -193,9 +193,9 @@ def current_settings(flags: Flags, places: SettingsPlaces) -> Settings:
     return load_settings(places, given=flags.settings, sources=flags.setting_sources)
 
 
-def _shelf(opening: Opening, places: SettingsPlaces, settings: Settings) -> SkillShelf:
+def _desk(opening: Opening, places: SettingsPlaces, settings: Settings) -> ExtensionDesk:
     root = places.root if Path(places.root, ".git").exists() else None
-    return SkillShelf(ExtensionDesk(places=extension_places(places, root, opening.flags), settings=settings))
+    return ExtensionDesk(places=extension_places(places, root, opening.flags), settings=settings)
 
 
 def _host(
@@ -240,7 +240,13 @@ def _gather(
     sources = opening.flags.setting_sources
     levels = SOURCES if sources is None else sources
     around = gather(contract, places, opening.environ, clock, sources=tuple(level.value for level in levels))
-    return msgspec.structs.replace(around, tool_search=environment.variables.get("ENABLE_TOOL_SEARCH"))
+    style, notes = _desk(opening, places, contract.settings).style(contract.settings.output_style)
+    return msgspec.structs.replace(
+        around,
+        tool_search=environment.variables.get("ENABLE_TOOL_SEARCH"),
+        style=style,
+        diagnostics=(*around.diagnostics, *notes),
+    )
 
 
 def _account(contract: RunContract, history: History | None) -> Account:

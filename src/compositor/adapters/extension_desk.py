@@ -14,7 +14,8 @@ from compositor.config.settings import Settings
 from compositor.context.extensions.agents import AgentDefinition, parse_given, settle_agents
 from compositor.context.extensions.catalog import Catalog, Kind
 from compositor.context.extensions.skills import Skill, settle_skills, with_nested
-from compositor.context.extensions.styles import OutputStyle, settle_styles
+from compositor.context.extensions.styles import DEFAULT, OutputStyle, settle_styles
+from compositor.types.diagnostics import Diagnostic
 
 from .extensions import ExtensionPlaces, find_below, find_extensions
 from .git import read_git
@@ -48,6 +49,19 @@ class ExtensionDesk(Struct, frozen=True, kw_only=True):
 
     def styles(self) -> Catalog[OutputStyle]:
         return settle_styles(find_extensions(self.places, Kind.STYLE))
+
+    def style(self, name: str | None) -> tuple[OutputStyle | None, tuple[Diagnostic, ...]]:
+        """The style of this name, whatever its letters' case; none for the default one, and a remark where there is no such style."""
+        wanted = (name or DEFAULT).casefold()
+        if wanted == DEFAULT.casefold():
+            return None, ()
+        styles = self.styles().active
+        found = next((style for style in styles if style.name.casefold() == wanted), None)
+        if found is not None:
+            return found, ()
+        names = ", ".join(style.name for style in styles)
+        message = f"There is no output style {name!r}; the default one applies. There are: {names}"
+        return None, (Diagnostic("extensions.style", message, where="outputStyle", step="extensions"),)
 
 
 def extension_places(places: SettingsPlaces, root: str | None, flags: Flags) -> ExtensionPlaces:

@@ -297,7 +297,7 @@ SETTINGS: Mapping[str, Key] = {
     "includeGitInstructions": _key(SWITCH, "Whether git instructions and the git snapshot are sent."),
     "language": _key(TEXT, "The language of answers."),
     "model": _key(TEXT, "The model: an alias or an id."),
-    "outputStyle": _key(TEXT, "The name of an output style; not loaded by this version."),
+    "outputStyle": _key(TEXT, "The name of an output style."),
     "permissions": _key(Table(PERMISSIONS), "Rules, mode and directories of the gate."),
     "plansDirectory": _key(TEXT, "Where plans are kept."),
     "policyHelper": _key(

@@ -20,6 +20,7 @@ from compositor.config.platforms import FIRST_PARTY, Ability, Platform
 from compositor.config.profile import ModelProfile
 from compositor.config.trust import Trust
 from compositor.context.cache.scope import ORGANIZATION, ScopePlan, plan_scope
+from compositor.context.extensions.styles import OutputStyle
 from compositor.context.memory.automatic import keeping_rules
 from compositor.context.memory.chain import MemoryChain
 from compositor.context.memory.facts import MemoryPlace
@@ -27,7 +28,7 @@ from compositor.context.messages.legality import WireContext
 from compositor.context.prompt.choose import DEFAULT_BRANCHES, PromptInputs, choose_prompt
 from compositor.context.prompt.compute import DefaultPath, SectionMemo, compute_default, left_out_sections
 from compositor.context.prompt.entries import ContextEntry
-from compositor.context.prompt.facts import MachineFacts, Reader, SectionProfile, SessionFacts
+from compositor.context.prompt.facts import MachineFacts, Reader, SectionProfile, SessionFacts, Style
 from compositor.context.prompt.layout import Placement, head_parts
 from compositor.context.prompt.system_context import (
     GitStatus,
@@ -55,7 +56,7 @@ from .offering import fit_searching
 class Surroundings(Struct, frozen=True, kw_only=True):
     """What was found around the session when it opened. Paths are absolute and real; `date` is the local day, `YYYY-MM-DD`.
 
-    `tool_search` is what `ENABLE_TOOL_SEARCH` says, `coordinator` and `is_debugged` whether those switches are on. `git` is `None` outside a repository and where the state is not wanted; `is_repository` tells the two apart.
+    `tool_search` is what `ENABLE_TOOL_SEARCH` says, `style` the output style that was chosen, `coordinator` and `is_debugged` whether those switches are on. `git` is `None` outside a repository and where the state is not wanted; `is_repository` tells the two apart.
     """
 
     cwd: str
@@ -73,6 +74,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     coordinator: bool = False
     is_debugged: bool = False
     tool_search: str | None = None
+    style: OutputStyle | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
@@ -145,7 +147,10 @@ def plan_head(
     tools, unselected = _tools(contract, around)
     facts = _session_facts(contract, around, tools, instructions)
     path = _path(contract, around)
-    profile = SectionProfile(reader=Reader(contract.settings.compositor.reader))
+    profile = SectionProfile(
+        reader=Reader(contract.settings.compositor.reader),
+        engineers=around.style is None or around.style.keeps_coding,
+    )
     computed = compute_default(profile, facts, path, memo)
     prompt = choose_prompt(_prompt_inputs(contract, around, computed.sections))
     parts = head_parts(
@@ -301,6 +306,7 @@ def _session_facts(
         profile_text=own.profile_instructions,
         anchors_length=own.length_anchors,
         is_autonomous=own.autonomous,
+        style=None if around.style is None else Style(around.style.name, around.style.text),
     )
 
 

@@ -60,6 +60,7 @@ ROWS: Mapping[str, Kind] = {
         trigger=Trigger.CHANGE,
         restore=Restore.STATE,
         dedup=Dedup.OWNER,
+        producer="compositor.context.attachments.reminders:style_notes",
     ),
     "critical_reminder": Kind(
         about="a word of the embedder that must not fade",

@@ -20,6 +20,7 @@ MODE_ANSWERS = 15
 TASK_ANSWERS = 10
 """Answers of the model without a look at the list, and between two reminders of it."""
 
+STYLE = "output_style"
 TODO_TOOLS = frozenset({"TodoWrite"})
 TASK_TOOLS = frozenset({"TaskCreate", "TaskUpdate", "TaskList", "TaskGet"})
 
@@ -75,6 +76,14 @@ def mode_notes(
         elif _answers_since(entries, words.kind) >= MODE_ANSWERS:
             beginning.append(TextAttachment(kind=words.kind, text=words.goes_on))
     return (*ending, *beginning)
+
+
+def style_notes(style: str, entries: Rope[TranscriptEntry]) -> tuple[TextAttachment, ...]:
+    """A reminder of the output style, which stands far above by then; `style` is its name, empty for the default one."""
+    if not style or _answers_since(entries, STYLE) < MODE_ANSWERS:
+        return ()
+    text = f"The output style {style!r} of the system prompt still holds."
+    return (TextAttachment(kind=STYLE, name=style, text=text),)
 
 
 def list_notes(

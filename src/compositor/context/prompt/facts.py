@@ -18,9 +18,13 @@ class Reader(enum.StrEnum):
 
 
 class SectionProfile(Struct, frozen=True, kw_only=True):
-    """Everything that static text may depend on. It is part of the cache key: two profiles are two prefixes."""
+    """Everything that static text may depend on. It is part of the cache key: two profiles are two prefixes.
+
+    `engineers` is false under an output style that takes the place of the instructions on engineering work (R060).
+    """
 
     reader: Reader = Reader.EXPERT
+    engineers: bool = True
 
 
 class MachineFacts(Struct, frozen=True, kw_only=True):

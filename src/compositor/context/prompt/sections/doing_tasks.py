@@ -47,6 +47,6 @@ assumption, look at a smaller case, or ask the user a precise question.
 - Give no estimates of how long work will take; say what has to be done."""
 
 
-def render_doing_tasks(_profile: SectionProfile) -> str:
-    """The text of the section."""
-    return _TEXT
+def render_doing_tasks(profile: SectionProfile) -> str:
+    """The text of the section; empty under an output style that takes its place."""
+    return _TEXT if profile.engineers else ""
