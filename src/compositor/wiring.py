@@ -30,6 +30,7 @@ from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy
 from compositor.policy.visibility import may_be_shown
 from compositor.ports import Asker, Editor, Interviewer, ModelTransport, Presence, WebSearcher
+from compositor.telemetry.setup import recorded
 from compositor.types.verdicts import PermissionRule
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def build_agent(
     from compositor.runtime.offering import make_offering
     from compositor.runtime.parts import Parts
 
+    watch, stop_recording = recorded(opened, watch)
     around, store = opened.around, _store(opened)
     servers = None if services is None else services.servers
     offering = make_offering(servers, opened.contract, opened.conversation, around.tool_search)
@@ -118,7 +120,7 @@ def build_agent(
         compacting=Compacting(compactor, watch, guard.hooks),
         heads=heads,
         keeper=keeper,
-        closing=(guard.close,),
+        closing=(guard.close, stop_recording),
         watch=watch,
         collection=_collection(opened, tools, services=services, guard=guard, line=speaks, editor=editor),
         skills=skills,

@@ -195,7 +195,9 @@ async def test_servers_of_the_editor_are_servers_of_the_session(tmp_path: Path, 
 
     server = schema.McpServerStdio(name="time", command=sys.executable, args=["-m", "mcp_server_time"], env=[])
     with Service(HELLO) as service:
-        async with connected(Editor(), tmp_path, **service.environment(ENABLE_TOOL_SEARCH="false")) as (agent, _):
+        # The first request waits for servers as long as they may take, however busy the machine is.
+        told = service.environment(ENABLE_TOOL_SEARCH="false", MCP_CONNECTION_NONBLOCKING="0")
+        async with connected(Editor(), tmp_path, **told) as (agent, _):
             session = await agent.new_session(cwd=str(project), mcp_servers=[server])
             await agent.prompt(session_id=session.session_id, prompt=said("What time is it?"))
     assert b"mcp__time__get_current_time" in service.bodies[0]

@@ -245,6 +245,11 @@ OWN: Mapping[str, Key] = {
         SWITCH,
         "Lets the interactive prompt write whole lines and nothing that moves, for programs that read the screen aloud.",
     ),
+    "telemetry": _key(
+        SWITCH,
+        "Sends spans and metrics of each turn to an OpenTelemetry collector; see telemetry.md.",
+        scope=Scope.USER,
+    ),
     "platform": _key(TEXT, "The platform to speak to; unset means what the environment says.", scope=Scope.USER),
 }
 

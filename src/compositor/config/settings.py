@@ -63,6 +63,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     minimal: bool = False
     fast_mode: bool = False
     platform: str | None = None
+    telemetry: bool = False
     agents_md: bool = True
     mcp_instructions: Literal["delta", "section"] = "delta"
     language_servers: dict[str, dict[str, Any]] = {}

@@ -35,7 +35,7 @@ from compositor.runtime.collect import reached_paths
 from compositor.runtime.compaction import by_hand
 from compositor.runtime.desk import Desk
 from compositor.runtime.driver import BatchRun
-from compositor.runtime.events import Compacted, HeadRenewed, TurnResult
+from compositor.runtime.events import Compacted, HeadRenewed, TurnEnded, TurnResult, TurnStarted
 from compositor.runtime.parts import Parts
 from compositor.types.attachments import MediaAttachment, QueuedInput
 from compositor.types.blocks import DocumentBlock, ImageBlock, TextBlock
@@ -78,6 +78,7 @@ class Agent:
         `media` are blocks of the prompt itself, `pictures` were pasted into it (R196).
         """
         self._begin()
+        self._parts.watch(TurnStarted())
         entry = prompt_entry(prompt, stamp=self._desk.stamp(), parent=self._desk.conversation.leaf, media=media)
         refused = await self._desk.tail.hear(prompt, self._desk.conversation)
         if refused is not None:
@@ -194,7 +195,7 @@ class Agent:
         return "".join(block.text for block in blocks if isinstance(block, TextBlock))
 
     def _result(self, end: EndTurn) -> TurnResult:
-        return TurnResult(
+        result = TurnResult(
             reason=end.reason,
             detail=end.detail,
             text=self._text(),
@@ -202,3 +203,5 @@ class Agent:
             usages=tuple(self._line.usages),
             denied=tuple(self._denied),
         )
+        self._parts.watch(TurnEnded(result))
+        return result

@@ -33,6 +33,10 @@ from compositor.types.usage import Usage, add_usage
 from compositor.types.verdicts import Verdict
 
 
+class TurnStarted(Struct, frozen=True):
+    """Somebody submitted a prompt; hooks have not heard it yet."""
+
+
 class RequestStarted(Struct, frozen=True):
     """Request `number` of the turn (from 1) is about to be sent."""
 
@@ -91,6 +95,13 @@ class AnswerEnded(Struct, frozen=True):
     """The answer is whole; `cache` says what became of the forecast."""
 
     number: int
+    message: AssembledMessage
+    cache: Attribution
+
+
+class AsideAnswered(Struct, frozen=True):
+    """A request beside the conversation was answered: a summary, a note for the session's memory."""
+
     message: AssembledMessage
     cache: Attribution
 
@@ -193,8 +204,13 @@ class TurnResult(Struct, frozen=True, kw_only=True):
         return functools.reduce(add_usage, self.usages, Usage())
 
 
+class TurnEnded(Struct, frozen=True):
+    result: TurnResult
+
+
 AgentEvent: TypeAlias = (
-    RequestStarted
+    TurnStarted
+    | RequestStarted
     | PrefixMoves
     | PrefixKept
     | CacheExpired
@@ -203,6 +219,7 @@ AgentEvent: TypeAlias = (
     | Mended
     | OutputWidened
     | AnswerEnded
+    | AsideAnswered
     | CallJudged
     | CallProgress
     | CallEnded
@@ -213,5 +230,6 @@ AgentEvent: TypeAlias = (
     | Compacted
     | CompactionFailed
     | CompactionProved
+    | TurnEnded
 )
 Watcher: TypeAlias = Callable[[AgentEvent], None]

@@ -32,6 +32,7 @@ from compositor.runtime.budget_gate import BudgetGate
 from compositor.runtime.driver import ask_model
 from compositor.runtime.events import (
     AgentEvent,
+    AsideAnswered,
     CacheExpired,
     PrefixKept,
     PrefixMoves,
@@ -197,7 +198,8 @@ class ModelLine:
             failure = answer.failure
             self.journal(sent, SendOutcome.REFUSED if failure.reply else SendOutcome.LOST, detail=failure.message)
             return Asked(problem=str(failure.error()), too_long=is_too_long(failure))
-        self.settle(conversation.prefix, sent, answer.message)
+        cache = self.settle(conversation.prefix, sent, answer.message)
+        self._parts.watch(AsideAnswered(answer.message, cache))
         texts = (block.text for block in answer.message.content if isinstance(block, TextBlock))
         return Asked(text="".join(texts), message=answer.message)
 

@@ -139,6 +139,7 @@ def test_secrets_and_start_files_stay_out(session: Any) -> None:
             "AWS_SECRET_ACCESS_KEY": "s4",
             "DB_PASSWORD": "s5",
             "my_api_key": "s6",
+            "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "s7",
             "BASH_ENV": str(start),
             "ENV": str(start),
             "BASH_FUNC_ls%%": "() { echo taken over; }",
@@ -150,7 +151,7 @@ def test_secrets_and_start_files_stay_out(session: Any) -> None:
     text = session.text("Bash", command="env; ls bashrc")
     assert "started" not in text
     assert "taken over" not in text
-    assert not any(f"=s{number}" in text for number in range(1, 7))
+    assert not any(f"=s{number}" in text for number in range(1, 8))
     assert "SSH_AUTH_SOCK=/kept" in text
     assert "MAX_TOKENS=5" in text
     assert "GIT_EDITOR=true" in text

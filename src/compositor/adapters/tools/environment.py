@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 _SECRET = re.compile(
     r"(?:^|_)(?:API_?KEYS?|AUTH_?TOKENS?|TOKEN|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|CREDENTIALS?|KEY|PAT)(?:_|$)"
-    r"|^ANTHROPIC_CUSTOM_HEADERS$",
+    r"|^ANTHROPIC_CUSTOM_HEADERS$|^OTEL_EXPORTER_OTLP_(?:[A-Z]+_)?HEADERS$",
     re.IGNORECASE,
 )
 # bash reads these at its start: a file to run, options to set, functions to define.
