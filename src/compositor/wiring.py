@@ -6,7 +6,6 @@ Decides which implementation stands behind each port. Decides nothing about cont
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -22,14 +21,14 @@ from compositor.adapters.tools.process import CommandRunner, run_child
 from compositor.config.policy_inputs import collect_policy
 from compositor.config.settings import Settings
 from compositor.context.messages.human import last_prompt
+from compositor.lining import line_parts, memory_keeper, web_searcher
 from compositor.loop.answer_form import parse_form
-from compositor.loop.moves import PrefixPolicy
 from compositor.loop.opening import plan_policy
 from compositor.opened import Opened, approved_policy, current_settings
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy
 from compositor.policy.visibility import may_be_shown
-from compositor.ports import Asker, Editor, Interviewer, ModelTransport, Presence, WebSearcher
+from compositor.ports import Asker, Editor, Interviewer, ModelTransport, Presence
 from compositor.telemetry.setup import recorded
 from compositor.types.verdicts import PermissionRule
 
@@ -94,21 +93,19 @@ def build_agent(
     from compositor.runtime.agent import Agent  # with them comes the event loop: compiling needs none
     from compositor.runtime.compacting import Compacting
     from compositor.runtime.line import ModelLine
-    from compositor.runtime.offering import make_offering
     from compositor.runtime.parts import Parts
 
     watch, stop_recording = recorded(opened, watch)
     around, store = opened.around, _store(opened)
-    servers = None if services is None else services.servers
-    offering = make_offering(servers, opened.contract, opened.conversation, around.tool_search)
+    offering = _offering(opened, services)
     history = _file_history(opened, watch)
-    line = _line(opened, store, transport, watch, interviewer)
+    line = line_parts(opened, store, transport, watch, interviewer)
     tools = _tools(opened, services, offering, interviewer, run_command=run_command, line=line, history=history)
     tools.box.files.seed(file_views(around.memory))
     guard, skills = _guarded(opened, store, tools, asker=asker, watch=watch, presence=presence)
     heads = _heads(opened, tools, services)
     speaks = ModelLine(line, opened.account)
-    keeper = _keeper(opened, speaks, guard, services, watch)
+    keeper = memory_keeper(opened, speaks, guard, services, watch)
     compactor = _compactor(opened, store.path, tools, heads, watch, keeper=keeper)
     parts = Parts(
         line=speaks,
@@ -144,6 +141,14 @@ def _store(opened: Opened) -> JsonlSession:
     return store
 
 
+def _offering(opened: Opened, services: Services | None) -> Offering | None:
+    """The tools of servers, as the model is told of them; `None` without servers."""
+    from compositor.runtime.offering import make_offering
+
+    servers = None if services is None else services.servers
+    return make_offering(servers, opened.contract, opened.conversation, opened.around.tool_search)
+
+
 def _file_history(opened: Opened, watch: Watcher) -> FileHistory:
     """What files hold before they are changed."""
     from compositor.adapters.checkpoints import FileHistory
@@ -153,53 +158,6 @@ def _file_history(opened: Opened, watch: Watcher) -> FileHistory:
     history = FileHistory(Path(opened.home), opened.header.session_id, opened.clock, is_kept=wanted)
     history.tell = lambda note: watch(NotesCollected((), (note,)))
     return history
-
-
-def _line(
-    opened: Opened, store: JsonlSession, transport: ModelTransport, watch: Watcher, interviewer: Interviewer | None
-) -> LineParts:
-    """The line to the model, with what stands before each request: a prefix that was paid for, and the budgets."""
-    from compositor.adapters.spending import DaySpending, spent_before
-    from compositor.runtime.budget_gate import make_budget
-    from compositor.runtime.line import LineParts
-    from compositor.runtime.prefix_gate import PrefixGate
-
-    own = opened.contract.settings.compositor
-    day = DaySpending(Path(opened.home), opened.clock)
-    return LineParts(
-        transport=transport,
-        store=store,
-        clock=opened.clock,
-        ids=UuidSource(),
-        watch=watch,
-        chance=random.random,
-        profile=opened.contract.profile.id,
-        gate=PrefixGate(PrefixPolicy(own.cache.prefix), interviewer),
-        budget=make_budget(
-            own,
-            day,
-            lambda: spent_before(store.path, own.prices),
-            interviewer,
-            run_dollars=opened.flags.max_budget,
-        ),
-        keep_results=own.cache.kept_when_expired,
-    )
-
-
-def _web_searcher(opened: Opened, line: LineParts) -> WebSearcher:
-    """Asks the service outside the conversation: what it costs counts against the budgets, and nothing that was sent moves."""
-    from compositor.loop.accounting import open_account
-    from compositor.loop.session import Stamp
-    from compositor.runtime.line import ModelLine
-    from compositor.runtime.web_search import ServiceWebSearcher
-
-    aside = msgspec.structs.replace(line, watch=lambda _event: None, gate=None, keep_results=None, purpose="web search")
-    return ServiceWebSearcher(
-        ModelLine(aside, open_account(opened.account.tariff, ())),
-        opened.conversation.options,
-        opened.conversation.prefix.wire,
-        stamp=lambda: Stamp(line.ids.new(), line.clock.now()),
-    )
 
 
 def plan_compaction(opened: Opened, focus: str) -> tuple[Ladder, Kept]:
@@ -261,29 +219,6 @@ def _collection(
     )
 
 
-def _keeper(
-    opened: Opened, line: ModelLine, guard: Guard, services: Services | None, watch: Watcher
-) -> MemoryKeeper | None:
-    """Keeps the session's memory where the settings ask for it and something can run beside the session."""
-    if services is None or not opened.contract.settings.compositor.session_memory:
-        return None
-    from compositor.adapters.session_memory import SessionMemoryFile
-    from compositor.loop.session import Stamp
-    from compositor.runtime.memory_keeper import Keeping, MemoryKeeper
-
-    ids, clock = UuidSource(), opened.clock
-    return MemoryKeeper(
-        Keeping(
-            line=line,
-            file=SessionMemoryFile(Path(opened.home), opened.header.session_id),
-            spawn=services.spawn,
-            stamp=lambda: Stamp(ids.new(), clock.now()),
-            watch=watch,
-            note=guard.note,
-        )
-    )
-
-
 def _compactor(
     opened: Opened,
     transcript: str,
@@ -332,7 +267,7 @@ def _tools(
         services=services,
         interviewer=interviewer,
         run_command=run_command,
-        searcher=None if line is None else _web_searcher(opened, line),
+        searcher=None if line is None else web_searcher(opened, line),
         keep=(lambda _paths: None) if history is None else history.keep,
     )
 
