@@ -14,8 +14,9 @@ from benchmarks.measure import Row, best_of
 from compositor.context.explain import spans
 from compositor.context.finish import finish
 from compositor.context.prefix import empty_prefix, extend
-from compositor.types.blocks import TextBlock
+from compositor.types.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from compositor.types.entries import AssistantEntry, TranscriptEntry, UserEntry
+from compositor.types.json import raw_json
 from compositor.types.request import Compiled
 from tests.properties.building import FACTS, HEAD, OPTIONS, WIRE
 from tests.properties.strategies import conversation
@@ -62,8 +63,8 @@ def _turns(entries: tuple[TranscriptEntry, ...], turns: int = 50) -> float:
 
     def take() -> None:
         nonlocal prefix
-        for turn in coming:
-            prefix = extend(prefix, turn)
+        for answer, result in coming:
+            prefix = extend(extend(prefix, (answer,)), (result,))
             finish(prefix, OPTIONS)
 
     return best_of(1, take) / turns
@@ -83,16 +84,23 @@ def _cold(entries: tuple[TranscriptEntry, ...]) -> Compiled:
 
 
 def _next_turn(number: int) -> tuple[TranscriptEntry, ...]:
+    call = f"toolu_next_{number}"
     answer = AssistantEntry(
         uuid=f"a{number}",
         parent=None,
         time="2026-11-30T12:00:00.000Z",
         message_id=f"msg_{number}",
         model=OPTIONS.model,
-        content=(TextBlock("Done with this part. " * 10),),
-        stop_reason="end_turn",
+        content=(
+            TextBlock("Done with this part. " * 10),
+            ToolUseBlock(call, "Read", raw_json({"file_path": "/src/a.py"})),
+        ),
+        stop_reason="tool_use",
     )
-    question = UserEntry(
-        uuid=f"u{number + 1}", parent=None, time="2026-11-30T12:00:01.000Z", content=(TextBlock("And the next? " * 10),)
+    result = UserEntry(
+        uuid=f"u{number + 1}",
+        parent=None,
+        time="2026-11-30T12:00:01.000Z",
+        content=(ToolResultBlock(call, "a line of the file\n" * 10),),
     )
-    return (answer, question)
+    return (answer, result)

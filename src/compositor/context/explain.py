@@ -20,14 +20,26 @@ from compositor.types.request import CacheRegion, Chunk, Compiled, Splice
 
 MARKER = Attribution(Source("wire", "cache_control"), Lane.WIRE, Lifetime.TURN, "a cache marker, placed at assembly")
 
+Run: TypeAlias = tuple[int, Attribution]
+_COMMA: Run = (1, WIRE)
+_CLOSING: Run = (len(CLOSING), WIRE)
+_TEXT_OPENING: Run = (len(TEXT_OPENING), WIRE)
+_TEXT_CLOSING: Run = (len(TEXT_CLOSING), WIRE)
+_TEXT_FRAME = len(TEXT_OPENING) + len(TEXT_CLOSING)
+
 
 def spans(compiled: Compiled) -> tuple[Span, ...]:
     """Spans that tile the body: each begins where the one before it ends, the last ends with the body."""
     found: list[Span] = []
-    position = 0
-    for length, origin in _joined(_body_runs(compiled)):
-        found.append(Span(position, position + length, origin))
-        position += length
+    start = end = 0
+    current = WIRE
+    for length, origin in _body_runs(compiled):
+        if origin is not current and length:
+            if end > start:
+                found.append(Span(start, end, current))
+            start, current = end, origin
+        end += length
+    found.append(Span(start, end, current))
     return tuple(found)
 
 
@@ -41,36 +53,36 @@ def source_at(compiled: Compiled, offset: int) -> Span:
     raise IndexError(f"byte {offset} is outside a body of {compiled.size} bytes")
 
 
-def chunk_runs(chunk: Chunk) -> Iterator[tuple[int, Attribution]]:
+def chunk_runs(chunk: Chunk) -> list[Run]:
     """Run lengths of one element, made from its message on demand."""
     if chunk.message is None:
-        yield from chunk.runs
-        return
-    yield len(opening(chunk.message)), WIRE
+        return list(chunk.runs)
+    runs = [(len(opening(chunk.message)), WIRE)]
     for number, (part, size) in enumerate(zip(chunk.message.parts, chunk.sizes, strict=True)):
         if number:
-            yield 1, WIRE
-        yield from _part_runs(part, size)
-    yield len(CLOSING), WIRE
+            runs.append(_COMMA)
+        _add_part_runs(runs, part, size)
+    runs.append(_CLOSING)
+    return runs
 
 
-def _part_runs(part: Part, size: int) -> Iterator[tuple[int, Attribution]]:
+def _add_part_runs(runs: list[Run], part: Part, size: int) -> None:
     """The keys around a plain text are `wire`; any other block belongs whole to its source, but for the notes inside a result."""
-    if part.notes and isinstance(part.block, ToolResultBlock):
-        yield from _result_runs(part, part.block, size)
-        return
-    if not isinstance(part.block, TextBlock) or part.block.citations is not ABSENT:
-        yield size, part.origin
-        return
-    yield len(TEXT_OPENING), WIRE
-    if part.runs is None:
-        yield size - len(TEXT_OPENING) - len(TEXT_CLOSING), part.origin
+    block = part.block
+    if isinstance(block, TextBlock) and block.citations is ABSENT:
+        runs.append(_TEXT_OPENING)
+        if part.runs is None:
+            runs.append((size - _TEXT_FRAME, part.origin))
+        else:
+            runs.extend(part.runs)
+        runs.append(_TEXT_CLOSING)
+    elif part.notes and isinstance(block, ToolResultBlock):
+        runs.extend(_result_runs(part, block, size))
     else:
-        yield from part.runs
-    yield len(TEXT_CLOSING), WIRE
+        runs.append((size, part.origin))
 
 
-def _result_runs(part: Part, block: ToolResultBlock, size: int) -> Iterator[tuple[int, Attribution]]:
+def _result_runs(part: Part, block: ToolResultBlock, size: int) -> Iterator[Run]:
     """A tool result whose last items are notes of the client, each with an origin of its own (R233)."""
     content = block.content if isinstance(block.content, tuple) else ()
     outside, notes = content[: -len(part.notes)], content[-len(part.notes) :]
@@ -84,32 +96,33 @@ def _result_runs(part: Part, block: ToolResultBlock, size: int) -> Iterator[tupl
     yield size - used, part.origin
 
 
-def _body_runs(compiled: Compiled) -> Iterator[tuple[int, Attribution]]:
+def _body_runs(compiled: Compiled) -> list[Run]:
     head = compiled.head
     spliced = {(splice.region, splice.index): splice for splice in compiled.splices}
-    yield 1, WIRE
+    runs: list[Run] = [(1, WIRE)]
     if head.tools or head.deferred:
-        yield from _region_runs(b'"tools":[', CacheRegion.TOOLS, head.tools + head.deferred, spliced)
+        runs += _region_runs(b'"tools":[', CacheRegion.TOOLS, head.tools + head.deferred, spliced)
     if head.system:
-        yield from _region_runs(b'"system":[', CacheRegion.SYSTEM, head.system, spliced)
-    yield from _region_runs(b'"messages":[', CacheRegion.MESSAGES, compiled.message_chunks(), spliced)
-    yield from compiled.scalars.runs
-    yield 1, WIRE
+        runs += _region_runs(b'"system":[', CacheRegion.SYSTEM, head.system, spliced)
+    runs += _region_runs(b'"messages":[', CacheRegion.MESSAGES, compiled.message_chunks(), spliced)
+    return [*runs, *compiled.scalars.runs, (1, WIRE)]
 
 
 def _region_runs(
     frame: bytes, region: CacheRegion, chunks: Iterable[Chunk], spliced: dict[tuple[CacheRegion, int], Splice]
-) -> Iterator[tuple[int, Attribution]]:
-    yield len(frame), WIRE
+) -> list[Run]:
+    runs: list[Run] = [(len(frame), WIRE)]
+    inside = {index: splice for (where, index), splice in spliced.items() if where is region}
     for index, chunk in enumerate(chunks):
         if index:
-            yield 1, WIRE
-        splice = spliced.get((region, index))
-        yield from chunk_runs(chunk) if splice is None else _spliced_runs(chunk, splice)
-    yield 2, WIRE
+            runs.append(_COMMA)
+        splice = inside.get(index)
+        runs += chunk_runs(chunk) if splice is None else _spliced_runs(chunk, splice)
+    runs.append((2, WIRE))
+    return runs
 
 
-def _spliced_runs(chunk: Chunk, splice: Splice) -> Iterator[tuple[int, Attribution]]:
+def _spliced_runs(chunk: Chunk, splice: Splice) -> Iterator[Run]:
     position = 0
     for length, origin in chunk_runs(chunk):
         inside = splice.offset - position
@@ -122,7 +135,7 @@ def _spliced_runs(chunk: Chunk, splice: Splice) -> Iterator[tuple[int, Attributi
         position += length
 
 
-def _joined(runs: Iterable[tuple[int, Attribution]]) -> Iterator[tuple[int, Attribution]]:
+def _joined(runs: Iterable[Run]) -> Iterator[Run]:
     """Neighbors of one origin as one run; empty runs left out."""
     pending = 0
     current: Attribution | None = None

@@ -15,11 +15,9 @@ from msgspec import Struct
 
 from compositor.errors import UsageError
 from compositor.types.attachments import TextAttachment
-from compositor.types.blocks import ToolUseBlock
 from compositor.types.diagnostics import Severity
 from compositor.types.entries import AssistantEntry, AttachmentEntry, TranscriptEntry
-from compositor.types.messages import Role
-from compositor.types.persistent import Ledger, Rope
+from compositor.types.persistent import Rope
 from compositor.types.provenance import Omission
 from compositor.types.request import Chunk, Head, HeadTool
 from compositor.types.snapshot import EventName, Facts, Latch, PrefixEvent
@@ -29,7 +27,7 @@ from .cache.positions import Boundary
 from .head import compile_head
 from .messages.legality import LegalityState, Violation, WireContext, check_messages
 from .messages.legality.head import check_regions
-from .messages.rounds import Before, Rendered, render
+from .messages.rounds import Before, render_all
 from .view import ViewState
 
 
@@ -67,7 +65,6 @@ class Prefix(Struct, frozen=True, kw_only=True):
     violations: tuple[Violation, ...]
     boundaries: Rope[Boundary]
     size: int
-    used_ids: Ledger[str]
     legality: LegalityState
     view: ViewState
     omissions: Rope[Omission]
@@ -99,7 +96,6 @@ def empty_prefix(head: Head, facts: Facts, wire: WireContext, events: tuple[Pref
         violations=(),
         boundaries=Rope(),
         size=0,
-        used_ids=Ledger(),
         legality=legality,
         view=view,
         omissions=Rope(),
@@ -198,27 +194,29 @@ def _settle(prefix: Prefix, rounds: Sequence[tuple[TranscriptEntry, ...]]) -> Pr
     omissions: list[Omission] = []
     ends: list[Boundary] = []
     broken: list[Violation] = []
+    before = _before(prefix)
     blocks = prefix.boundaries[-1].blocks if len(prefix.boundaries) else 0
-    used_ids, legality, view = prefix.used_ids, prefix.legality, prefix.view
-    for entries in rounds:
-        rendered = _rendered(prefix, used_ids, legality, view, entries)
-        ahead = _ahead(prefix, view, len(prefix.settled) + len(chunks), blocks)
-        mark = find_mark(ahead, rendered.chunks, rendered.view, settled=True)
-        chunks.extend(rendered.chunks)
+    messages = len(prefix.settled)
+    spares = _spares_system(prefix)
+    legality, view = before.legality, before.view
+    for rendered in render_all(before, rounds):
+        legality = rendered.legality
         omissions.extend(rendered.omissions)
-        broken.extend(rendered.violations)
-        used_ids = used_ids.add_all(_call_ids(rendered.chunks))
-        legality, view = rendered.legality, rendered.view
-        blocks += count_blocks(rendered.chunks)
-        messages = len(prefix.settled) + len(chunks)
-        ends.append(Boundary(messages=messages, blocks=blocks, view=view, mark=mark, images=legality.images))
+        broken.extend([found for found in rendered.violations if found.severity is Severity.ERROR])
+        for own, behind in zip(rendered.rounds, rendered.views, strict=True):
+            ahead = Ahead(head=prefix.head, view=view, messages=messages, blocks=blocks, spares_system=spares)
+            mark = find_mark(ahead, own, behind, settled=True)
+            chunks.extend(own)
+            blocks += count_blocks(own)
+            view = behind
+            messages += len(own)
+            ends.append(Boundary(messages=messages, blocks=blocks, view=view, mark=mark, images=legality.images))
     return msgspec.structs.replace(
         prefix,
         settled=prefix.settled.append_all(chunks),
-        violations=(*prefix.violations, *[found for found in broken if found.severity is Severity.ERROR]),
+        violations=(*prefix.violations, *broken),
         boundaries=prefix.boundaries.append_all(ends),
         size=prefix.size + sum([len(chunk.data) for chunk in chunks]),
-        used_ids=used_ids,
         legality=legality,
         view=view,
         omissions=prefix.omissions.append_all(omissions),
@@ -226,49 +224,35 @@ def _settle(prefix: Prefix, rounds: Sequence[tuple[TranscriptEntry, ...]]) -> Pr
 
 
 def _render_tail(prefix: Prefix, entries: tuple[TranscriptEntry, ...]) -> Tail:
-    rendered = _rendered(prefix, prefix.used_ids, prefix.legality, prefix.view, entries)
+    (rendered,) = render_all(_before(prefix), (entries,))
     blocks = prefix.boundaries[-1].blocks if len(prefix.boundaries) else 0
     ahead = _ahead(prefix, prefix.view, len(prefix.settled), blocks)
     return Tail(
         entries=entries,
-        chunks=rendered.chunks,
+        chunks=rendered.rounds[0],
         legality=rendered.legality,
-        view=rendered.view,
+        view=rendered.views[0],
         omissions=rendered.omissions,
         violations=rendered.violations,
-        mark=find_mark(ahead, rendered.chunks, rendered.view, settled=False),
+        mark=find_mark(ahead, rendered.rounds[0], rendered.views[0], settled=False),
     )
 
 
 def _ahead(prefix: Prefix, view: ViewState, messages: int, blocks: int) -> Ahead:
-    spares = Latch.SYSTEM_MARKER in prefix.facts.latches
+    spares = _spares_system(prefix)
     return Ahead(head=prefix.head, view=view, messages=messages, blocks=blocks, spares_system=spares)
 
 
-def _rendered(
-    prefix: Prefix,
-    used_ids: Ledger[str],
-    legality: LegalityState,
-    view: ViewState,
-    entries: tuple[TranscriptEntry, ...],
-) -> Rendered:
-    before = Before(
+def _spares_system(prefix: Prefix) -> bool:
+    return Latch.SYSTEM_MARKER in prefix.facts.latches
+
+
+def _before(prefix: Prefix) -> Before:
+    return Before(
         head=prefix.head,
         tools=prefix.tool_names,
         facts=prefix.facts,
         wire=prefix.wire,
-        used_ids=used_ids,
-        legality=legality,
-        view=view,
+        legality=prefix.legality,
+        view=prefix.view,
     )
-    return render(before, entries)
-
-
-def _call_ids(chunks: Iterable[Chunk]) -> list[str]:
-    return [
-        part.block.id
-        for chunk in chunks
-        if chunk.message is not None and chunk.message.role is Role.ASSISTANT
-        for part in chunk.message.parts
-        if isinstance(part.block, ToolUseBlock)
-    ]

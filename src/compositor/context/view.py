@@ -54,11 +54,12 @@ class ViewState:
         """The state behind `chunks`. Costs what they are long."""
         state = self._hash.copy()
         referenced = self._referenced
-        for chunk in chunks:
-            if head.deferred:
+        if head.deferred:
+            for chunk in chunks:
                 referenced = _add_referenced(state, chunk, head, referenced)
-            state.update(chunk.data)
-            state.update(b",")
+                state.update(chunk.data + b",")
+        else:
+            state.update(b"".join([chunk.data + b"," for chunk in chunks]))
         return ViewState(state, referenced)
 
     @property

@@ -19,42 +19,44 @@ ABSENT = Raw(b"")
 """A field that is not there. (`Raw | None` would take nothing but null.) It is the default object itself, and so not written."""
 
 
-class TextBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="text"):
+class TextBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="text", gc=False):
     text: str
     citations: Raw = ABSENT
 
 
-class ImageBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="image"):
+class ImageBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="image", gc=False):
     source: Raw
     transformations: Raw = ABSENT
 
 
-class DocumentBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="document"):
+class DocumentBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="document", gc=False):
     source: Raw
     title: str | None = None
     context: str | None = None
     citations: Raw = ABSENT
 
 
-class SearchResultBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="search_result"):
+class SearchResultBlock(
+    Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="search_result", gc=False
+):
     content: Raw
     source: str
     title: str
     citations: Raw = ABSENT
 
 
-class ThinkingBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="thinking"):
+class ThinkingBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="thinking", gc=False):
     thinking: str
     signature: str
 
 
 class RedactedThinkingBlock(
-    Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="redacted_thinking"
+    Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="redacted_thinking", gc=False
 ):
     data: str
 
 
-class ToolUseBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="tool_use"):
+class ToolUseBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="tool_use", gc=False):
     """A call by the model. `input` keeps the bytes of the JSON object: its key order is part of the cached prefix."""
 
     id: str
@@ -64,11 +66,15 @@ class ToolUseBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     toolset_name: str | None = None
 
 
-class ToolReferenceBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="tool_reference"):
+class ToolReferenceBlock(
+    Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="tool_reference", gc=False
+):
     tool_name: str
 
 
-class ServerToolUseBlock(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="server_tool_use"):
+class ServerToolUseBlock(
+    Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag="server_tool_use", gc=False
+):
     id: str
     name: str
     input: Raw
@@ -101,7 +107,7 @@ KnownResultContent: TypeAlias = TextBlock | ImageBlock | DocumentBlock | SearchR
 ResultContent: TypeAlias = KnownResultContent | UnknownBlock
 
 
-class ToolResultBlock(Struct, frozen=True, omit_defaults=True, tag="tool_result"):
+class ToolResultBlock(Struct, frozen=True, omit_defaults=True, tag="tool_result", gc=False):
     """The answer to one call. `content` is text or blocks; `None` is an empty result, which is legal (L64)."""
 
     tool_use_id: str

@@ -18,7 +18,7 @@ from .origin import Origin as Origin  # noqa: PLC0414 - entries are where most r
 from .usage import Usage
 
 
-class UserEntry(Struct, frozen=True, kw_only=True):
+class UserEntry(Struct, frozen=True, kw_only=True, gc=False):
     """Typed input, tool results or rendered text. `is_meta`: the model sees it, the user does not (R165)."""
 
     uuid: str
@@ -30,7 +30,7 @@ class UserEntry(Struct, frozen=True, kw_only=True):
     extra: Raw = EMPTY_OBJECT
 
 
-class AssistantEntry(Struct, frozen=True, kw_only=True):
+class AssistantEntry(Struct, frozen=True, kw_only=True, gc=False):
     """One answer of the model, whole.
 
     `stop_reason` is `None` while the answer is unfinished: such an entry is never sent (R173). `prefix_digest` is the

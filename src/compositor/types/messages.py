@@ -23,7 +23,7 @@ class Role(enum.StrEnum):
     SYSTEM = "system"
 
 
-class Part(Struct, frozen=True):
+class Part(Struct, frozen=True, gc=False):
     """One block and where it comes from.
 
     `runs` is set for a text block that several fragments share: run lengths in bytes of its JSON-escaped text. `notes` is set for
@@ -36,7 +36,7 @@ class Part(Struct, frozen=True):
     notes: tuple[Attribution, ...] = ()
 
 
-class WireMessage(Struct, frozen=True):
+class WireMessage(Struct, frozen=True, gc=False):
     """One entry of the request's `messages`, without any cache marker.
 
     `clear_at` makes a system message turn-scoped: the service shows it until the next user message (wire page 2.1).

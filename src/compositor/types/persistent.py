@@ -74,15 +74,20 @@ class Ledger(Generic[K]):
         self._count = len(self._places)
 
     def add_all(self, keys: Iterable[K]) -> Ledger[K]:
-        """A new ledger that also holds `keys`; this one is unchanged."""
-        places = self._places
-        if len(places) != self._count:
-            places = {key: place for key, place in places.items() if place < self._count}
-        for key in keys:
-            places.setdefault(key, len(places))
+        """A new ledger that also holds `keys`; this one is unchanged.
+
+        An older one that is given what a younger one was given first shares its storage, too: a tail that is rendered again copies nothing.
+        """
+        places, count = self._places, self._count
+        fresh = [key for key in dict.fromkeys(keys) if key not in self]
+        later = range(count, count + len(fresh))
+        younger = len(places) - count
+        if younger and [places.get(key) for key in fresh[:younger]] != list(later[:younger]):
+            places, younger = {key: place for key, place in places.items() if place < count}, 0
+        places.update(zip(fresh[younger:], later[younger:], strict=True))
         longer: Ledger[K] = Ledger.__new__(Ledger)
         longer._places = places
-        longer._count = len(places)
+        longer._count = count + len(fresh)
         return longer
 
     def __contains__(self, key: K) -> bool:

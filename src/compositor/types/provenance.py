@@ -37,7 +37,7 @@ class Lifetime(enum.IntEnum):
     TURN = 3
 
 
-class Source(Struct, frozen=True, omit_defaults=True):
+class Source(Struct, frozen=True, omit_defaults=True, gc=False):
     """The one origin of a piece. `kind`: section, memory, context, tool, entry, attachment, repair, option or wire.
 
     `name` identifies it within its kind (section key, tool name, entry id); `path` and `line` point into a file.
@@ -49,7 +49,7 @@ class Source(Struct, frozen=True, omit_defaults=True):
     line: int | None = None
 
 
-class Attribution(Struct, frozen=True):
+class Attribution(Struct, frozen=True, gc=False):
     """What `explain` says of one piece. `gate` is a sentence fragment: why it was let in."""
 
     source: Source
@@ -58,14 +58,14 @@ class Attribution(Struct, frozen=True):
     gate: str = ""
 
 
-class Fragment(Struct, frozen=True):
+class Fragment(Struct, frozen=True, gc=False):
     """Text on its way to the model: the only door for model-visible text."""
 
     text: str
     origin: Attribution
 
 
-class Span(Struct, frozen=True):
+class Span(Struct, frozen=True, gc=False):
     """Bytes [start, end) of a request body and where they come from."""
 
     start: int
@@ -73,7 +73,7 @@ class Span(Struct, frozen=True):
     origin: Attribution
 
 
-class Omission(Struct, frozen=True):
+class Omission(Struct, frozen=True, gc=False):
     """Something that was not sent, and why: the other half of an explanation (law 9)."""
 
     what: str

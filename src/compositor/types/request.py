@@ -18,7 +18,7 @@ from .provenance import Attribution, Fragment, Omission, Runs
 from .tools import ToolDefinition
 
 
-class Chunk(Struct, frozen=True, kw_only=True):
+class Chunk(Struct, frozen=True, kw_only=True, gc=False):
     """The bytes of one element of `tools`, `system` or `messages`, without any cache marker.
 
     For a message, `sizes` holds the byte length of each block in `message.parts` order, and its spans are made on demand from

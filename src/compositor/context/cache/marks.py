@@ -23,7 +23,7 @@ from compositor.types.messages import TURN_SCOPED, Part, Role
 from compositor.types.request import Chunk, Head
 
 
-class Mark(Struct, frozen=True, kw_only=True):
+class Mark(Struct, frozen=True, kw_only=True, gc=False):
     """A block that may carry a marker, and the prefix that ends with it.
 
     `message` and `blocks` count behind the head's own message, `blocks` through the block itself; `whole`: it is the last of its message. `state`
@@ -43,7 +43,7 @@ class Mark(Struct, frozen=True, kw_only=True):
         return f"{self.state.digest}+{self.scoped}" if self.scoped else self.state.digest
 
 
-class Ahead(Struct, frozen=True, kw_only=True):
+class Ahead(Struct, frozen=True, kw_only=True, gc=False):
     """What stands in front of some chunks: the state of the view, and how many messages and blocks behind the head's own.
 
     `spares_system`: the service refused a marker on a system message, so the ordinary message before it carries the marker (R224).
@@ -54,6 +54,9 @@ class Ahead(Struct, frozen=True, kw_only=True):
     messages: int
     blocks: int
     spares_system: bool = False
+
+
+_UNMARKED = (ThinkingBlock, RedactedThinkingBlock, ToolReferenceBlock, UnknownBlock)
 
 
 def find_mark(ahead: Ahead, chunks: Sequence[Chunk], after: ViewState, *, settled: bool) -> Mark | None:
@@ -79,7 +82,7 @@ def find_mark(ahead: Ahead, chunks: Sequence[Chunk], after: ViewState, *, settle
         blocks=ahead.blocks + count_blocks(before, shown=shown) + block + 1,
         whole=whole,
         state=state,
-        scoped=sum([is_scoped(one) for one in before[shown:]]),
+        scoped=sum([is_scoped(one) for one in before[shown:]]) if offset > shown else 0,
     )
 
 
@@ -92,7 +95,11 @@ def block_end(chunk: Chunk, block: int) -> int:
 def count_blocks(chunks: Sequence[Chunk], *, shown: int | None = None) -> int:
     """Positions of the service. A turn-scoped message is none unless it stands at or behind chunk `shown`: there the model still sees it (L44)."""
     first = len(chunks) if shown is None else shown
-    return sum([len(chunk.sizes) for offset, chunk in enumerate(chunks) if offset >= first or not is_scoped(chunk)])
+    total = 0
+    for offset, chunk in enumerate(chunks):
+        if offset >= first or not is_scoped(chunk):
+            total += len(chunk.sizes)
+    return total
 
 
 def is_scoped(chunk: Chunk) -> bool:
@@ -102,19 +109,19 @@ def is_scoped(chunk: Chunk) -> bool:
 
 def may_carry_marker(part: Part) -> bool:
     """Whether the block's type takes `cache_control` (wire page 2.2; L89, L122); unknown types are left alone."""
-    match part.block:
-        case ThinkingBlock() | RedactedThinkingBlock() | ToolReferenceBlock() | UnknownBlock():
-            return False
-        case TextBlock(text=text):
-            return bool(text.strip())
-        case _:
-            return True
+    block = part.block
+    if isinstance(block, TextBlock):
+        return bool(block.text) and not block.text.isspace()
+    return not isinstance(block, _UNMARKED)
 
 
 def _shown_from(chunks: Sequence[Chunk]) -> int:
     """Behind the last user message: only there a turn-scoped message of an unanswered round is still seen."""
-    users = (offset for offset, one in enumerate(chunks) if one.message is not None and one.message.role is Role.USER)
-    return max(users, default=-1) + 1
+    for offset in range(len(chunks) - 1, -1, -1):
+        message = chunks[offset].message
+        if message is not None and message.role is Role.USER:
+            return offset + 1
+    return 0
 
 
 def _last_eligible(chunks: Sequence[Chunk], *, spares_system: bool) -> tuple[int, int] | None:
@@ -123,7 +130,8 @@ def _last_eligible(chunks: Sequence[Chunk], *, spares_system: bool) -> tuple[int
         # A turn-scoped message takes no marker (L43).
         if message is None or message.clear_at or (spares_system and message.role is Role.SYSTEM):
             continue
-        for block in range(len(message.parts) - 1, -1, -1):
-            if may_carry_marker(message.parts[block]):
+        parts = message.parts
+        for block in range(len(parts) - 1, -1, -1):
+            if may_carry_marker(parts[block]):
                 return offset, block
     return None

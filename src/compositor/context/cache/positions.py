@@ -26,7 +26,7 @@ LOOK_BACK = 20
 """Block positions that one breakpoint looks back over, itself included (wire page 4.2)."""
 
 
-class Boundary(Struct, frozen=True, kw_only=True):
+class Boundary(Struct, frozen=True, kw_only=True, gc=False):
     """The end of a request that was answered: `messages` and `blocks` count what stands in front of it behind the head's own.
 
     `mark` is the block that carried its last marker, `images` the number of images up to here.

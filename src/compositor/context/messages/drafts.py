@@ -74,7 +74,10 @@ def is_unfinished(draft: Draft) -> bool:
     return isinstance(draft.entry, AssistantEntry) and draft.entry.stop_reason is None
 
 
+# Looked up once: a member of an enum costs as much as the value made of it.
+_LANE, _LIFETIME = Lane.CONVERSATION, Lifetime.CONVERSATION
+
+
 def conversation(entry: TranscriptEntry) -> Attribution:
     """The attribution of what an entry says itself."""
-    source = Source("entry", entry.uuid)
-    return Attribution(source, Lane.CONVERSATION, Lifetime.CONVERSATION, "part of the active conversation")
+    return Attribution(Source("entry", entry.uuid), _LANE, _LIFETIME, "part of the active conversation")

@@ -1,60 +1,94 @@
-"""The plain round: an answer and what the client said to it, with nothing that any step would touch.
+"""Plain rounds: an answer and what the client said to it, with nothing that any step would touch or any wire rule would mind.
 
 Decides whether a round is one, by looking; almost every round of a long session is. It never repairs: whatever it does not know goes through the
-steps, and for what it does know the steps give the same messages (a property holds it).
+steps and the rules, and for what it does know these give the same messages and the same state (properties hold it).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from compositor.context.prompt.envelope import count_look_alikes
-from compositor.types.blocks import ContentBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from compositor.types.blocks import ABSENT, ContentBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from compositor.types.entries import AssistantEntry, TranscriptEntry, UserEntry
 from compositor.types.messages import Part, Role, WireMessage
 from compositor.types.persistent import Ledger
 
-from .drafts import RoundContext, conversation
+from .drafts import conversation
+from .legality.raw import has_lone_surrogate
 from .split import LIMIT
 
-_LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
+_USER, _ASSISTANT = Role.USER, Role.ASSISTANT
+_LEGAL_ID = re.compile(r"(?!srvtoolu_)[a-zA-Z0-9_-]+\Z")
 
 
-def plain_round(context: RoundContext, entries: Sequence[TranscriptEntry]) -> tuple[WireMessage, ...] | None:
-    """The messages of a plain round; `None` for any other."""
-    if context.after_system or len(entries) > 2:
-        return None
+class PlainRun(NamedTuple):
+    """The messages of plain rounds in a row, and the ids of their calls in order."""
+
+    rounds: list[tuple[WireMessage, ...]]
+    calls: dict[str, None]
+
+
+def plain_run(used: Ledger[str], rounds: Iterable[Sequence[TranscriptEntry]], *, opens: bool) -> PlainRun:
+    """As many plain rounds as stand first among `rounds`. `used` are the call ids that went out before; `opens`: nothing stands before them."""
+    found: list[tuple[WireMessage, ...]] = []
+    seen: dict[str, None] = {}
+    for entries in rounds:
+        calls = _plain_calls(entries, used, seen, opens=opens)
+        if calls is None:
+            break
+        seen.update(dict.fromkeys(calls))
+        found.append(_messages(entries))
+        opens = False
+    return PlainRun(found, seen)
+
+
+def _messages(entries: Sequence[TranscriptEntry]) -> tuple[WireMessage, ...]:
+    messages: list[WireMessage] = []
+    for entry in entries:
+        # The checks let nothing else through.
+        if isinstance(entry, (UserEntry, AssistantEntry)):
+            origin = conversation(entry)
+            parts = tuple([Part(block, origin) for block in entry.content])
+            messages.append(WireMessage(_USER if type(entry) is UserEntry else _ASSISTANT, parts))
+    return tuple(messages)
+
+
+def _plain_calls(
+    entries: Sequence[TranscriptEntry], used: Ledger[str], seen: Mapping[str, None], *, opens: bool
+) -> Collection[str] | None:
+    """The ids of the calls of a plain round; `None` for any other."""
     first, last = entries[0], entries[-1]
-    if type(first) is UserEntry:
-        return (_message(Role.USER, first),) if len(entries) == 1 and _plain_said(first, ()) else None
-    if type(first) is not AssistantEntry or first.stop_reason is None or context.opens:
+    if len(entries) > 2:
         return None
-    calls = _plain_calls(first.content, context.used_ids)
+    if type(first) is UserEntry:
+        return () if len(entries) == 1 and _plain_said(first, ()) else None
+    if type(first) is not AssistantEntry or first.stop_reason is None or opens:
+        return None
+    calls = _plain_answer(first.content, used, seen)
     if calls is None:
         return None
     if len(entries) == 1:
-        return None if calls else (_message(Role.ASSISTANT, first),)
-    if type(last) is not UserEntry or not _plain_said(last, calls):
-        return None
-    return _message(Role.ASSISTANT, first), _message(Role.USER, last)
+        return None if calls else calls
+    return calls if type(last) is UserEntry and _plain_said(last, calls) else None
 
 
-def _message(role: Role, entry: UserEntry | AssistantEntry) -> WireMessage:
-    origin = conversation(entry)
-    return WireMessage(role, tuple([Part(block, origin) for block in entry.content]))
-
-
-def _plain_calls(content: tuple[ContentBlock, ...], used: Ledger[str]) -> Sequence[str] | None:
+def _plain_answer(
+    content: tuple[ContentBlock, ...], used: Ledger[str], seen: Mapping[str, None]
+) -> Sequence[str] | None:
     """The ids of the calls of a plain answer (visible text and calls with new, legal ids); `None` for any other."""
     calls: list[str] = []
     for block in content:
         if type(block) is TextBlock:
-            if not block.text or block.text.isspace():
+            if not _is_visible(block.text) or block.citations is not ABSENT:
                 return None
         elif type(block) is ToolUseBlock:
             call_id = block.id
-            if call_id in used or call_id in calls or _LEGAL_ID.match(call_id) is None:
+            if call_id in used or call_id in seen or call_id in calls or _LEGAL_ID.match(call_id) is None:
+                return None
+            if block.toolset_name is not None or not bytes(block.input).startswith(b"{"):
                 return None
             calls.append(call_id)
         else:
@@ -65,17 +99,23 @@ def _plain_calls(content: tuple[ContentBlock, ...], used: Ledger[str]) -> Sequen
 def _plain_said(entry: UserEntry, calls: Sequence[str]) -> bool:
     """Whether these are the results of the calls, in order and as text, and then nothing but ordinary visible text."""
     content = entry.content
-    if len(content) < max(len(calls), 1):
+    expected = len(calls)
+    if len(content) < expected or not content:
         return False
     for position, block in enumerate(content):
-        if position < len(calls):
+        if position < expected:
             if type(block) is not ToolResultBlock or block.tool_use_id != calls[position]:
                 return False
-            text = block.content
-        elif type(block) is TextBlock:
+            text = block.content if block.toolset_name is None else None
+        elif type(block) is TextBlock and block.citations is ABSENT:
             text = block.text
         else:
             return False
-        if not isinstance(text, str) or not text or text.isspace() or len(text) > LIMIT or count_look_alikes(text):
+        if not isinstance(text, str) or len(text) > LIMIT or not _is_visible(text) or count_look_alikes(text):
             return False
     return True
+
+
+def _is_visible(text: str) -> bool:
+    """Whether it shows something and can be encoded."""
+    return bool(text) and not text.isspace() and (text.isascii() or not has_lone_surrogate(text))

@@ -1,13 +1,15 @@
-"""One round, from entries to bytes: steps, rules, set-aside, encoding, digest.
+"""Rounds, from entries to bytes: steps, rules, set-aside, encoding, digest.
 
-Decides in which order these look at a round, and that a round is made legal here or says why it is not (law 1). Knows of the settled past only
-what `Before` carries.
+Decides in which order these look at a round, and that a round is made legal here or says why it is not (law 1); plain rounds in a row go the short
+way together. Knows of the settled past only what `Before` carries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
+import msgspec
 from msgspec import Struct
 
 from compositor.context.view import ViewState
@@ -15,14 +17,14 @@ from compositor.context.wire.canonical import encode_messages
 from compositor.types.diagnostics import Severity
 from compositor.types.entries import TranscriptEntry
 from compositor.types.messages import WireMessage
-from compositor.types.persistent import Ledger
 from compositor.types.provenance import Omission
 from compositor.types.request import Chunk, Head
 from compositor.types.snapshot import Facts
 
 from .drafts import Notes, RoundContext
 from .legality import LegalityState, Violation, WireContext, check_images, check_messages
-from .plain import plain_round
+from .legality.plain import after_plain, takes_plain
+from .plain import plain_run
 from .setaside import set_aside, set_newest_image_aside
 from .steps import render_round
 
@@ -34,36 +36,59 @@ class Before(Struct, frozen=True, kw_only=True):
     tools: frozenset[str]
     facts: Facts
     wire: WireContext
-    used_ids: Ledger[str]
     legality: LegalityState
     view: ViewState
 
 
 class Rendered(Struct, frozen=True, kw_only=True):
-    """A round as it goes out, and the states behind it. `violations` break a wire rule all the same."""
+    """Rounds as they go out, and what stands behind them. `violations` break a wire rule all the same.
 
-    chunks: tuple[Chunk, ...]
+    `rounds` holds the chunks of each, `views` the view behind each. Several are always plain ones, so `legality.images` is true behind each.
+    """
+
+    rounds: tuple[tuple[Chunk, ...], ...]
+    views: tuple[ViewState, ...]
     legality: LegalityState
-    view: ViewState
-    omissions: tuple[Omission, ...]
-    violations: tuple[Violation, ...]
+    omissions: tuple[Omission, ...] = ()
+    violations: tuple[Violation, ...] = ()
 
 
-def render(before: Before, entries: Sequence[TranscriptEntry]) -> Rendered:
+def render_all(before: Before, rounds: Sequence[Sequence[TranscriptEntry]]) -> Iterator[Rendered]:
+    """All rounds in order; the plain ones among them, as many as follow one another, at once."""
+    done = 0
+    while done < len(rounds):
+        rendered = _render_plain(before, islice(rounds, done, None)) or _render_one(before, rounds[done])
+        done += len(rendered.rounds)
+        yield rendered
+        before = msgspec.structs.replace(before, legality=rendered.legality, view=rendered.views[-1])
+
+
+def _render_plain(before: Before, rounds: Iterator[Sequence[TranscriptEntry]]) -> Rendered | None:
+    """The plain rounds that come first; `None` where the first is not plain."""
+    if before.facts.cleared or not takes_plain(before.legality):
+        return None
+    run = plain_run(before.legality.call_ids, rounds, opens=before.legality.index == 0)
+    if not run.rounds:
+        return None
+    encoded = iter(encode_messages(list(chain.from_iterable(run.rounds))))
+    chunks = tuple([tuple(islice(encoded, len(messages))) for messages in run.rounds])
+    view = before.view
+    views = tuple([view := view.add(one, before.head) for one in chunks])
+    return Rendered(rounds=chunks, views=views, legality=after_plain(before.legality, run.rounds, run.calls))
+
+
+def _render_one(before: Before, entries: Sequence[TranscriptEntry]) -> Rendered:
     """What still breaks a rule after the steps is set aside, newest first; of too many images the newest (L141, L143)."""
     notes = Notes()
-    view = before.view
     context = RoundContext(
         facts=before.facts,
         opens=before.legality.index == 0,
         after_system=before.legality.section is not None,
         tools=before.tools,
-        used_ids=before.used_ids,
-        view_digest=lambda: view.digest,
+        used_ids=before.legality.call_ids,
+        view_digest=lambda: before.view.digest,
     )
-    messages = None if before.facts.cleared else plain_round(context, entries)
-    if messages is None:
-        messages = render_round(context, entries, notes)
+    messages = render_round(context, entries, notes)
     after, violations = check_messages(before.legality, messages, before.wire)
     while errors := [violation for violation in violations if violation.severity is Severity.ERROR]:
         smaller = set_aside(messages, before.legality.index, errors[-1], notes)
@@ -75,9 +100,9 @@ def render(before: Before, entries: Sequence[TranscriptEntry]) -> Rendered:
         messages, after = _without_excess_images(before, messages, after, notes)
     chunks = encode_messages(messages) if messages else ()
     return Rendered(
-        chunks=chunks,
+        rounds=(chunks,),
+        views=(before.view.add(chunks, before.head),),
         legality=after,
-        view=view.add(chunks, before.head),
         omissions=tuple(notes.omissions),
         violations=violations,
     )

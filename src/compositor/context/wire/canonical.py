@@ -38,13 +38,8 @@ def encode_messages(messages: Sequence[WireMessage]) -> tuple[Chunk, ...]:
     for message in messages:
         end = start + len(message.parts)
         blocks = lines[start:end]
-        chunks.append(
-            Chunk(
-                data=b"%b%b%b" % (opening(message), b",".join(blocks), CLOSING),
-                message=message,
-                sizes=tuple(map(len, blocks)),
-            )
-        )
+        data = opening(message) + b",".join(blocks) + CLOSING
+        chunks.append(Chunk(data=data, message=message, sizes=tuple(map(len, blocks))))
         start = end
     if start != len(lines) - 1:
         raise ValueError("a block holds a line break outside a string; raw JSON must be on one line")
