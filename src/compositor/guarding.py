@@ -19,28 +19,32 @@ from compositor.adapters.tools.session_tools import SessionTools
 from compositor.config.settings import Settings
 from compositor.context.freshness.file_table import FileTable
 from compositor.context.prompt.sections.scratchpad import SCRATCHPAD_VARIABLE
-from compositor.policy.audit import Gate, audit_record, enforcement_changes
+from compositor.policy.audit import Gate, audit_record, opening_changes
 from compositor.policy.condition import condition_applies
+from compositor.policy.hook_handlers import HookKind
+from compositor.policy.hooks import HookPlan, gate_hooks, plan_hooks
 from compositor.policy.policy import Policy
-from compositor.ports import Asker, Clock, ToolScope
+from compositor.ports import Asker, Clock, HandlerWay, ToolScope
 from compositor.runtime.driver import Admission, Workshop
 from compositor.runtime.events import NotesCollected, Watcher
 from compositor.runtime.gatekeeper import Gatekeeper
-from compositor.runtime.hooks import HookFacts, Hooks
-from compositor.types.diagnostics import Diagnostic
-from compositor.types.instructions import LossMode
+from compositor.runtime.hook_firing import HookFacts
+from compositor.runtime.hooks import Hooks
+from compositor.runtime.renewal import CurrentPolicy, Renewal, Renewing
 from compositor.types.tools import ToolCall, ToolOutcome
 from compositor.types.verdicts import Allow, Deny, PermissionRule
 
 
 class Guarding(Struct, frozen=True, kw_only=True):
-    """What the parts are made for. `load` reads the settings anew, `plan` makes a policy of them, `granted` gives rules of the moment.
+    """What the parts are made for.
 
-    `approvals` are files whose change counts like that of settings.
+    `load` reads the settings anew, `plan` makes a policy of them, `granted` gives rules of the moment, `force` holds the policy in force. `approvals`
+    are files whose change counts like that of settings. `ways` run handlers that are no child process and no HTTP server. `instructions` are
+    the instruction files of the start: path and level.
     """
 
     settings: Settings
-    policy: Policy
+    force: CurrentPolicy
     env: Mapping[str, str]
     home: str
     session_id: str
@@ -54,6 +58,9 @@ class Guarding(Struct, frozen=True, kw_only=True):
     plan: Callable[[Settings], Policy]
     granted: Callable[[], tuple[PermissionRule, ...]] = tuple
     approvals: tuple[str, ...] = ()
+    ways: Mapping[HookKind, HandlerWay] = {}
+    instructions: tuple[tuple[str, str], ...] = ()
+    is_resumed: bool = False
 
 
 class Guard(Struct, frozen=True, kw_only=True):
@@ -73,13 +80,17 @@ def build_guard(given: Guarding) -> Guard:
     """Probe, plan and join. Nothing of it can be reached from the context line."""
     edges = open_enforcement(
         given.settings,
-        given.policy,
+        given.force.policy,
         home=given.home,
         session_id=given.session_id,
         env=given.env,
         clock=given.clock,
+        ways=given.ways,
     )
     policy = msgspec.structs.replace(edges.policy, search_hides_denied=True, readable=(real_path(edges.outputs),))
+    given.force.policy = policy
+    for change in opening_changes(policy, is_resumed=given.is_resumed, is_whole=edges.is_whole):
+        edges.log.change(change)
     env = {**given.env, SCRATCHPAD_VARIABLE: edges.scratchpad}
     scope = ToolScope(cwd=policy.cwd, roots=policy.roots, output_dir=edges.outputs, env=env, confine=edges.confine)
     for note in edges.hooks.diagnostics:
@@ -88,7 +99,9 @@ def build_guard(given: Guarding) -> Guard:
     def current() -> ToolScope:
         return msgspec.structs.replace(scope, cwd=given.tools.box.directory.at(scope))
 
-    hooks = _hooks(given, edges, policy, current)
+    hooks = _hooks(given, edges, current)
+    renewal = _renewal(given, edges, hooks)
+    hooks.firing.renew = renewal.policy
     gatekeeper = Gatekeeper(
         tools=given.tools.box,
         policy=policy,
@@ -99,7 +112,7 @@ def build_guard(given: Guarding) -> Guard:
         mode=lambda: given.tools.mode.mode,
         hooks=hooks,
         log=edges.log.verdict,
-        renewed=_renewal(given, edges, policy),
+        renewed=renewal.policy,
         granted=given.granted,
     )
 
@@ -114,7 +127,7 @@ def build_guard(given: Guarding) -> Guard:
 
     def log_helper(call: ToolCall, allowed: bool, reason: str) -> None:  # noqa: FBT001
         verdict = Allow(reason=reason) if allowed else Deny(reason=reason, gate=Gate.DENY_RULES.value)
-        edges.log.verdict(audit_record(call, call.input, verdict, (), policy))
+        edges.log.verdict(audit_record(call, call.input, verdict, (), given.force.policy))
 
     return Guard(
         workshop=workshop,
@@ -125,20 +138,21 @@ def build_guard(given: Guarding) -> Guard:
     )
 
 
-def _hooks(given: Guarding, edges: Enforcement, policy: Policy, scope: Callable[[], ToolScope]) -> Hooks:
+def _hooks(given: Guarding, edges: Enforcement, scope: Callable[[], ToolScope]) -> Hooks:
     facts = HookFacts(
         session_id=given.session_id,
         transcript_path=given.transcript,
         cwd=lambda: scope().cwd,
         mode=lambda: given.tools.mode.mode.value,
+        instructions=given.instructions,
     )
     return Hooks(
         edges.hooks,
         edges.runner,
         facts,
         given.watch,
-        interactive=policy.interactive,
-        applies=lambda rule, call: condition_applies(rule, call, policy),
+        interactive=given.force.policy.interactive,
+        applies=lambda rule, call: condition_applies(rule, call, given.force.policy),
     )
 
 
@@ -154,31 +168,23 @@ def _limiting(files: FileTable, folder: str) -> Callable[[Sequence[ToolOutcome]]
     return limit
 
 
-def _renewal(given: Guarding, edges: Enforcement, first: Policy) -> Callable[[], Policy]:
-    """The policy in force now: rules follow the settings files, the sandbox stays as it was opened (project-conventions 2.4)."""
-    force, watched = first, SettingsWatch(given.places, given.load, also=given.approvals)
+def _renewal(given: Guarding, edges: Enforcement, hooks: Hooks) -> Renewal:
+    """Rules, hooks and the borders of the sandbox follow the settings files; whether there is a sandbox stays as it was opened (project-conventions 2.4)."""
+    first = given.force.policy
 
-    def renewed() -> Policy:
-        nonlocal force
-        found = watched.changed()
-        if isinstance(found, Settings):
-            found_policy = given.plan(found)
-            planned = msgspec.structs.replace(
-                found_policy,
-                sandbox=first.sandbox,
-                pre_hooks=first.pre_hooks,
-                search_hides_denied=True,
-                readable=first.readable,
-                roots=(*found_policy.roots, edges.scratchpad),
-            )
-            for change in enforcement_changes(force, planned, LossMode.CONFIGURATION_SOURCE):
-                edges.log.change(change)
-            force = planned
-        elif found is not None:
-            message = f"The changed settings cannot be read, the old ones stay in force: {found.message}"
-            given.watch(
-                NotesCollected((), (Diagnostic("settings.reload", message, where=found.where or "", step="settings"),))
-            )
-        return force
+    def plan(settings: Settings) -> tuple[Policy, HookPlan]:
+        found = given.plan(settings)
+        heard = plan_hooks(settings, runs_shared=found.trusted or not found.interactive)
+        planned = msgspec.structs.replace(
+            found,
+            sandbox=first.sandbox,
+            search_hides_denied=True,
+            readable=first.readable,
+            roots=(*found.roots, edges.scratchpad),
+            **gate_hooks(heard),
+        )
+        return planned, heard
 
-    return renewed
+    watched = SettingsWatch(given.places, given.load, also=given.approvals)
+    parts = Renewing(changed=watched.changed, plan=plan, apply=edges.renew, log=edges.log.change, watch=given.watch)
+    return Renewal(given.force, hooks, parts)

@@ -7,15 +7,16 @@ reports what happened.
 from __future__ import annotations
 
 import enum
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
+from .config.settings import Settings
 from .loop.budget import Spent
+from .policy.hook_handlers import Hook
 from .policy.hook_output import HookRun
-from .policy.hooks import Hook
 from .types.attachments import Attachment, TextAttachment
 from .types.diagnostics import Diagnostic
 from .types.editor import EditorFacts
@@ -332,6 +333,22 @@ class Owners(Protocol):
     def session_memory(self) -> str:
         """The session's memory file; empty for none."""
         ...
+
+
+class SettingsChange(Struct, frozen=True, kw_only=True):
+    """Settings files that changed while a session runs: the level each belongs to, as hooks know it, and its path.
+
+    `settings` are all settings as they are now; `None` when they cannot be read, and `problem` says why, `where` the place.
+    """
+
+    files: tuple[tuple[str, str], ...]
+    settings: Settings | None = None
+    problem: str = ""
+    where: str = ""
+
+
+HandlerWay: TypeAlias = Callable[[Hook, bytes], Awaitable[HookRun]]
+"""Runs handlers of one kind on the input of an event. May raise; the time limit is kept by whoever calls it."""
 
 
 class HookRunner(Protocol):

@@ -6,31 +6,20 @@ Decides which implementation stands behind each port. Decides nothing about cont
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
-from compositor.adapters.approvals_rules import approved_file
 from compositor.adapters.home import project_key, session_file
 from compositor.adapters.ids import UuidSource
 from compositor.adapters.sessions.jsonl import JsonlSession
 from compositor.adapters.tools.process import CommandRunner, run_child
-from compositor.config.policy_inputs import collect_policy
-from compositor.config.settings import Settings
 from compositor.context.messages.human import last_prompt
 from compositor.lining import line_parts, memory_keeper, web_searcher
 from compositor.loop.answer_form import parse_form
-from compositor.loop.opening import plan_policy
-from compositor.opened import Opened, approved_policy, current_settings
-from compositor.policy.paths import ResolvedPath
-from compositor.policy.policy import Policy
-from compositor.policy.visibility import may_be_shown
+from compositor.opened import Opened
 from compositor.ports import Asker, Editor, Interviewer, ModelTransport, Presence
 from compositor.telemetry.setup import recorded
-from compositor.types.verdicts import PermissionRule
 
 if TYPE_CHECKING:
     from compositor.adapters.checkpoints import FileHistory
@@ -47,7 +36,7 @@ if TYPE_CHECKING:
     from compositor.runtime.line import LineParts, ModelLine
     from compositor.runtime.memory_keeper import MemoryKeeper
     from compositor.runtime.offering import Offering
-    from compositor.runtime.skills import Skills
+    from compositor.runtime.renewal import CurrentPolicy
 
 NOBODY: Final = Presence()
 """Nobody sits before the session."""
@@ -89,24 +78,24 @@ def build_agent(
     Without `services` there are no MCP servers. `interviewer` answers the model's own questions; without one they stay unanswered. `editor` says what an editor
     shows; without one a file that an editor writes is looked at. `run_command` runs the commands of Bash.
     """
-    from compositor.adapters.collectors.memory import file_views
+    from compositor.gating import Gating, make_guard
     from compositor.runtime.agent import Agent  # with them comes the event loop: compiling needs none
     from compositor.runtime.compacting import Compacting
+    from compositor.runtime.hook_model import HookModel
     from compositor.runtime.line import ModelLine
     from compositor.runtime.parts import Parts
+    from compositor.runtime.renewal import CurrentPolicy
 
     watch, stop_recording = recorded(opened, watch)
-    around, store = opened.around, _store(opened)
-    offering = _offering(opened, services)
-    history = _file_history(opened, watch)
-    line = line_parts(opened, store, transport, watch, interviewer)
-    tools = _tools(opened, services, offering, interviewer, run_command=run_command, line=line, history=history)
-    tools.box.files.seed(file_views(around.memory))
-    guard, skills = _guarded(opened, store, tools, asker=asker, watch=watch, presence=presence)
-    heads = _heads(opened, tools, services)
-    speaks = ModelLine(line, opened.account)
-    keeper = memory_keeper(opened, speaks, guard, services, watch)
-    compactor = _compactor(opened, store.path, tools, heads, watch, keeper=keeper)
+    store, offering = _store(opened), _offering(opened, services)
+    line, history = line_parts(opened, store, transport, watch, interviewer), _file_history(opened, watch)
+    force, speaks = CurrentPolicy(opened.policy, os.path.realpath), ModelLine(line, opened.account)
+    tools = _tools(opened, services, offering, interviewer, force, run=run_command, line=line, history=history)
+    gating = Gating(opened=opened, force=force, tools=tools, services=services, transcript=store.path, watch=watch)
+    judge = HookModel(speaks, lambda: agent.conversation, UuidSource(), opened.clock)
+    guard, skills = make_guard(gating, asker, presence, judge.run)
+    heads, keeper = _heads(opened, tools, services), memory_keeper(opened, speaks, guard, services, watch)
+    compactor = _compactor(opened, store.path, tools, heads, watch, force=force, keeper=keeper)
     parts = Parts(
         line=speaks,
         store=store,
@@ -119,7 +108,7 @@ def build_agent(
         keeper=keeper,
         closing=(guard.close, stop_recording),
         watch=watch,
-        collection=_collection(opened, tools, services=services, guard=guard, line=speaks, editor=editor),
+        collection=_collection(opened, tools, services=services, guard=guard, force=force, line=speaks, editor=editor),
         skills=skills,
         offering=offering,
         max_requests=opened.contract.max_turns,
@@ -163,11 +152,13 @@ def _file_history(opened: Opened, watch: Watcher) -> FileHistory:
 def plan_compaction(opened: Opened, focus: str) -> tuple[Ladder, Kept]:
     """What a compaction that a person asks for would do with an opened session. Sends and stores nothing."""
     from compositor.runtime.compaction import State, by_hand
+    from compositor.runtime.renewal import CurrentPolicy
 
     folder = Path(opened.home, "sessions", project_key(opened.header.cwd))
-    tools = _tools(opened, None, None, None)
+    force = CurrentPolicy(opened.policy, os.path.realpath)
+    tools = _tools(opened, None, None, None, force)
     transcript = str(session_file(folder, opened.header.session_id))
-    compactor = _compactor(opened, transcript, tools, _heads(opened, tools, None), lambda _event: None)
+    compactor = _compactor(opened, transcript, tools, _heads(opened, tools, None), lambda _event: None, force=force)
     return compactor.preview(opened.conversation, by_hand(focus), State())
 
 
@@ -191,6 +182,7 @@ def _collection(
     *,
     services: Services | None,
     guard: Guard,
+    force: CurrentPolicy,
     line: ModelLine,
     editor: Editor | None,
 ) -> Collection:
@@ -212,7 +204,7 @@ def _collection(
             tools=tools,
             services=services,
             scope=guard.workshop.scope,
-            may_read=lambda path: may_be_shown(_resolved(path), opened.policy),
+            may_read=force.shows,
             editor=editor,
             meters=(window, requests) if contract.settings.compositor.tell_usage else None,
         )
@@ -226,6 +218,7 @@ def _compactor(
     heads: SessionHeads,
     watch: Watcher,
     *,
+    force: CurrentPolicy,
     keeper: MemoryKeeper | None = None,
 ) -> Compactor:
     from compositor.standing import Standing, make_compactor
@@ -239,7 +232,7 @@ def _compactor(
         transcript=transcript,
         tools=tools,
         price=opened.account.tariff.price,
-        may_read=lambda path: may_be_shown(_resolved(path), opened.policy),
+        may_read=force.shows,
         settle=None if keeper is None else keeper.settle,
     )
     return make_compactor(standing, watch)
@@ -250,84 +243,27 @@ def _tools(
     services: Services | None,
     offering: Offering | None,
     interviewer: Interviewer | None,
+    force: CurrentPolicy,
     *,
-    run_command: CommandRunner = run_child,
+    run: CommandRunner = run_child,
     line: LineParts | None = None,
     history: FileHistory | None = None,
 ) -> SessionTools:
+    from compositor.adapters.collectors.memory import file_views
     from compositor.adapters.tools.session_tools import session_tools
 
-    return session_tools(
+    tools = session_tools(
         home=Path(opened.home),
         session_id=opened.header.session_id,
         mode=opened.policy.mode,
         variables=opened.environment.variables,
-        is_visible=lambda path: may_be_shown(_resolved(path), opened.policy),
+        is_visible=force.shows,
         deferred=tuple if offering is None else offering.deferred,
         services=services,
         interviewer=interviewer,
-        run_command=run_command,
+        run_command=run,
         searcher=None if line is None else web_searcher(opened, line),
         keep=(lambda _paths: None) if history is None else history.keep,
     )
-
-
-def _guarded(
-    opened: Opened, store: JsonlSession, tools: SessionTools, *, asker: Asker, watch: Watcher, presence: Presence
-) -> tuple[Guard, Skills | None]:
-    """The gate, and the skills that pass it and bring rules of their own into it."""
-    from compositor.runtime.skills import Grants
-    from compositor.skilled import make_skills
-
-    grants = Grants()
-
-    def granted() -> tuple[PermissionRule, ...]:
-        return (*grants.rules, *presence.session_rules())
-
-    guard = _guard(opened, store, tools, asker=asker, watch=watch, granted=granted)
-    return guard, make_skills(opened, guard, tools, grants, watch)
-
-
-def _guard(
-    opened: Opened,
-    store: JsonlSession,
-    tools: SessionTools,
-    *,
-    asker: Asker,
-    watch: Watcher,
-    granted: Callable[[], tuple[PermissionRule, ...]],
-) -> Guard:
-    """What every call passes before it runs, and the borders it runs in."""
-    from compositor.guarding import Guarding, build_guard
-
-    contract, around = opened.contract, opened.around
-
-    def plan(settings: Settings) -> Policy:
-        inputs = collect_policy(opened.flags, settings, contract.trust, around.cwd)
-        renewed = msgspec.structs.replace(contract, settings=settings, policy=inputs)
-        policy = plan_policy(renewed, around, interactive=opened.policy.interactive)[0]
-        return approved_policy(policy, Path(opened.home), opened.places)
-
-    return build_guard(
-        Guarding(
-            settings=contract.settings,
-            policy=opened.policy,
-            env=opened.environment.variables,
-            home=opened.home,
-            session_id=opened.header.session_id,
-            transcript=store.path,
-            clock=opened.clock,
-            tools=tools,
-            asker=asker,
-            watch=watch,
-            places=opened.places,
-            load=lambda: current_settings(opened.flags, opened.places),
-            plan=plan,
-            granted=granted,
-            approvals=(str(approved_file(Path(opened.home), opened.places.root)),),
-        )
-    )
-
-
-def _resolved(path: str) -> ResolvedPath:
-    return ResolvedPath(path, os.path.realpath(path))
+    tools.box.files.seed(file_views(opened.around.memory))
+    return tools

@@ -47,15 +47,22 @@ class Session:
         self.flags = Flags(**flags)
         self.events: list[AgentEvent] = []
         self.editor: Editor | None = None
+        self.resume: str | None = None
+        self.session_id = ""
         self.environ = {"HOME": str(self.home), "COMPOSITOR_HOME": str(self.state), "PATH": "/usr/bin:/bin"}
 
     async def run(self, turns: list[dict[str, Any]], person: Says | None = None, *prompts: str) -> TurnResult:
         """Take the prompts (one, when none is given) through a session; gives the last turn."""
         self.emulator = Emulator(parse_script(json.dumps({"turns": turns})))
         opening = Opening(
-            flags=self.flags, project=str(self.project), environ=self.environ, interactive=person is not None
+            flags=self.flags,
+            project=str(self.project),
+            environ=self.environ,
+            interactive=person is not None,
+            resume=self.resume,
         )
         opened = open_session(opening)
+        self.session_id = opened.header.session_id
         result: TurnResult | None = None
         async with (
             AnthropicTransport(ENDPOINT, transport=EmulatorTransport(self.emulator)) as transport,

@@ -138,3 +138,17 @@ async def test_every_verdict_stands_in_the_log_and_so_does_a_change_of_rules(tmp
     assert len(log[2]["input_digest"]) == 64
     assert "touch" not in log[2]["input_digest"]
     assert (session.state / "logs" / "audit.jsonl").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.req("R370")
+async def test_a_resumed_session_is_judged_by_the_settings_of_today_and_the_log_says_so(tmp_path: Path) -> None:
+    session = make_session(tmp_path, confined=False)
+    await session.run([{"do": [{"run": "echo one"}]}, {"say": "done"}])
+    (session.home / ".claude" / "settings.json").write_text('{"permissions": {"deny": ["Bash(echo *)"]}}')
+    session.resume = session.session_id
+    await session.run([{"do": [{"run": "echo two"}]}, {"say": "done"}])
+    assert [(line.get("verdict"), line.get("cause")) for line in session.log()] == [
+        ("allow", None),
+        (None, "session_rebuild"),
+        ("deny", None),
+    ]

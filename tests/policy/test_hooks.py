@@ -8,9 +8,10 @@ import pytest
 from compositor.config.layer import Level, parse_layer
 from compositor.config.settings import Settings, merge_layers
 from compositor.policy.condition import condition_applies
+from compositor.policy.hook_handlers import Hook, HookKind
 from compositor.policy.hook_output import Ended, HookRun, plan_answer, read_report
 from compositor.policy.hook_table import EVENTS
-from compositor.policy.hooks import Hook, HookKind, OnFailure, chosen_hooks, matches, plan_hooks
+from compositor.policy.hooks import OnFailure, chosen_hooks, matches, plan_hooks
 from tests.policy.judge import make_call, make_policy
 
 
@@ -87,7 +88,7 @@ def test_only_managed_settings_turn_managed_hooks_off() -> None:
 
 @pytest.mark.req("R371")
 def test_a_bad_handler_is_left_out_and_a_bad_managed_one_is_a_guard_that_never_passes() -> None:
-    bad = group("PreToolUse", {"type": "command"}, {"type": "prompt", "prompt": "x"}, "x")
+    bad = group("PreToolUse", {"type": "command"}, {"type": "agent", "prompt": "x"}, "x")
     found = plan_hooks(settings((Level.USER, bad)))
     assert found.hooks == ()
     assert len(found.diagnostics) == 3
@@ -103,10 +104,10 @@ def test_hooks_of_a_repository_wait_for_trust_where_somebody_can_be_asked_for_it
 
 
 def test_events_that_are_unknown_or_not_fired_are_said() -> None:
-    found = plan_hooks(settings((Level.USER, {"hooks": {"Nope": [], "Notification": [], "onFailure": "refuse"}})))
+    found = plan_hooks(settings((Level.USER, {"hooks": {"Nope": [], "TeammateIdle": [], "onFailure": "refuse"}})))
     assert [note.message for note in found.diagnostics] == [
         "The hook event 'Nope' is not known",
-        "The hook event 'Notification' is not fired by this version",
+        "The hook event 'TeammateIdle' is not fired by this version",
     ]
     assert found.on_failure is OnFailure.REFUSE
 

@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
 
 from compositor.config.settings import Settings
-from compositor.policy.hooks import HookPlan, plan_hooks
+from compositor.policy.hook_handlers import HookKind
+from compositor.policy.hooks import HookPlan, gate_hooks, plan_hooks
 from compositor.policy.paths import ResolvedPath
-from compositor.policy.policy import Policy
-from compositor.policy.sandbox import is_confined, plan_sandbox, plan_state
+from compositor.policy.policy import Policy, SandboxState
+from compositor.policy.sandbox import SandboxPlan, is_confined, plan_sandbox, plan_state
 from compositor.policy.visibility import may_be_shown
-from compositor.ports import Clock
+from compositor.ports import Clock, HandlerWay
 
 from .audit_log import AuditLog
 from .home import private_folder
 from .hooks.runner import ChildHookRunner
-from .sandboxes.bubblewrap import BubblewrapSandbox, Probe, probe_bubblewrap
+from .sandboxes.bubblewrap import BubblewrapSandbox, probe_bubblewrap
+from .sandboxes.landlock import LandlockSandbox, probe_landlock
 
 
 def real_path(path: str) -> str:
@@ -44,13 +47,23 @@ class Enforcement(Struct, frozen=True, kw_only=True):
     log: AuditLog
     outputs: str
     scratchpad: str
-    sandbox: BubblewrapSandbox | None = None
+    sandbox: BubblewrapSandbox | LandlockSandbox | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the borders that settings ask for are all there."""
+        return not self.policy.sandbox.enabled or isinstance(self.sandbox, BubblewrapSandbox)
 
     def confine(self, command: str, words: tuple[str, ...], cwd: str) -> tuple[str, ...]:
         """The words that run a command line; inside the sandbox unless it is excluded."""
         if self.sandbox is None or not is_confined(command, self.policy.sandbox):
             return words
         return self.sandbox.confine(words, cwd)
+
+    def renew(self, settings: Settings, policy: Policy) -> None:
+        """Draw the borders of the sandbox anew for the commands to come."""
+        if self.sandbox is not None:
+            self.sandbox.follow(plan_sandbox(settings, policy), _hides(policy))
 
     def close(self) -> None:
         self.runner.close()
@@ -61,6 +74,39 @@ class Enforcement(Struct, frozen=True, kw_only=True):
             self.sandbox.close()
 
 
+def _hides(policy: Policy) -> Callable[[str], bool]:
+    return lambda path: not may_be_shown(ResolvedPath(path, path), policy)
+
+
+def probe_sandbox(settings: Settings, policy: Policy) -> tuple[SandboxState, str | None]:
+    """What confines commands here, and the program that does; without a program it is Landlock.
+
+    Landlock takes bubblewrap's place where that cannot run. Its borders are weaker: it frees no command from a question, and it is not what
+    `failIfUnavailable` asks for.
+    """
+    asked = plan_state(settings, policy, available=False, reason="no sandbox is set up")
+    if not asked.enabled:
+        return asked, None
+    probe = probe_bubblewrap()
+    version = probe_landlock() if probe.program is None else 0
+    reason = (
+        f"Landlock {version} confines writing, hidden files and TCP, for {probe.reason}" if version else probe.reason
+    )
+    if version and asked.required:
+        reason = f"{probe.reason}; Landlock is there, but it draws weaker borders than settings require"
+    available = probe.program is not None or (version > 0 and not asked.required)
+    state = plan_state(settings, policy, available=available, reason=reason)
+    return msgspec.structs.replace(state, allows_itself=state.allows_itself and version == 0), probe.program
+
+
+def _open_sandbox(
+    program: str | None, plan: SandboxPlan, temporary: str, outputs: str, is_hidden: Callable[[str], bool]
+) -> BubblewrapSandbox | LandlockSandbox:
+    if program is None:
+        return LandlockSandbox(plan, temporary=temporary, outputs=outputs, is_hidden=is_hidden)
+    return BubblewrapSandbox(program, plan, temporary=temporary, outputs=outputs, is_hidden=is_hidden)
+
+
 def open_enforcement(
     settings: Settings,
     policy: Policy,
@@ -69,31 +115,24 @@ def open_enforcement(
     session_id: str,
     env: Mapping[str, str],
     clock: Clock,
+    ways: Mapping[HookKind, HandlerWay] = MappingProxyType({}),
 ) -> Enforcement:
     """Probe the sandbox once, when settings ask for one, and open the log."""
     folder = Path(home)
     outputs = str(private_folder(folder, "outputs", session_id))
     scratchpad = real_path(str(private_folder(folder, "scratch", session_id)))
     policy = msgspec.structs.replace(policy, roots=(*policy.roots, scratchpad))
-    asked = plan_state(settings, policy, available=False, reason="")
-    probe = probe_bubblewrap() if asked.enabled else Probe(None, "no sandbox is set up")
-    state = plan_state(settings, policy, available=probe.program is not None, reason=probe.reason)
+    state, program = probe_sandbox(settings, policy)
     hooks = plan_hooks(settings, runs_shared=policy.trusted or not policy.interactive)
-    policy = msgspec.structs.replace(policy, sandbox=state, pre_hooks=("PreToolUse",) if hooks.hooks else ())
+    policy = msgspec.structs.replace(policy, sandbox=state, **gate_hooks(hooks))
     sandbox = None
-    if probe.program is not None:
-        temporary = private_folder(folder, "sandbox", session_id)
-        sandbox = BubblewrapSandbox(
-            probe.program,
-            plan_sandbox(settings, policy),
-            temporary=str(temporary),
-            outputs=outputs,
-            is_hidden=lambda path: not may_be_shown(ResolvedPath(path, path), policy),
-        )
+    if state.available:
+        temporary = str(private_folder(folder, "sandbox", session_id))
+        sandbox = _open_sandbox(program, plan_sandbox(settings, policy), temporary, outputs, _hides(policy))
     return Enforcement(
         policy=policy,
         hooks=hooks,
-        runner=ChildHookRunner(env=env, project=policy.roots[0], session_id=session_id, folder=outputs),
+        runner=ChildHookRunner(env=env, project=policy.roots[0], session_id=session_id, folder=outputs, ways=ways),
         log=AuditLog(folder, session_id, policy.cwd, clock),
         outputs=outputs,
         scratchpad=scratchpad,

@@ -102,10 +102,13 @@ def _answer(command: list[str]) -> str | None:
 
 def _sandbox() -> Finding:
     from compositor.adapters.sandboxes.bubblewrap import probe_bubblewrap
+    from compositor.adapters.sandboxes.landlock import probe_landlock
 
     probe = probe_bubblewrap()
     if probe.program is None:
-        return Finding(what="sandbox", state="missing", detail=f"{probe.reason}; commands run unconfined")
+        version = probe_landlock()
+        instead = f"Landlock {version} draws weaker borders" if version else "commands run unconfined"
+        return Finding(what="sandbox", state="missing", detail=f"{probe.reason}; {instead}")
     return Finding(what="sandbox", state="ok", detail=f"{probe.reason}; in use where settings say sandbox.enabled")
 
 

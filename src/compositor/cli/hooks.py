@@ -18,8 +18,9 @@ from compositor.cli.options import project_folder
 from compositor.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from compositor.policy.hook_handlers import Hook
     from compositor.policy.hook_output import HookReport
-    from compositor.policy.hooks import Hook, HookPlan
+from compositor.policy.hooks import HookPlan
 
 _PROJECT = click.option(
     "--project",

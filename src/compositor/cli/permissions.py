@@ -184,13 +184,9 @@ def _open(project: Path | None) -> Opened:
 
 def _policy(opened: Opened) -> Any:
     """The policy as a run has it, the sandbox of this machine included."""
-    from compositor.adapters.sandboxes.bubblewrap import Probe, probe_bubblewrap
-    from compositor.policy.sandbox import plan_state
+    from compositor.adapters.enforcement import probe_sandbox
 
-    settings = opened.contract.settings
-    asked = plan_state(settings, opened.policy, available=False, reason="")
-    probe = probe_bubblewrap() if asked.enabled else Probe(None, "no sandbox is set up")
-    state = plan_state(settings, opened.policy, available=probe.program is not None, reason=probe.reason)
+    state, _ = probe_sandbox(opened.contract.settings, opened.policy)
     return msgspec.structs.replace(opened.policy, sandbox=state, search_hides_denied=True)
 
 

@@ -92,6 +92,16 @@ def policy_digest(policy: Policy) -> str:
     return hashlib.sha256(msgspec.json.encode(policy)).hexdigest()
 
 
+def opening_changes(policy: Policy, *, is_resumed: bool, is_whole: bool) -> Iterator[EnforcementChange]:
+    """What the opening of a session changes: a resumed one is judged by the settings of today, and a machine may lack what settings ask for."""
+    if is_resumed:
+        yield EnforcementChange(LossMode.SESSION_REBUILD, "policy", "", policy_digest(policy))
+    if not is_whole:
+        yield EnforcementChange(
+            LossMode.PLATFORM_ABILITY, "sandbox", "settings ask for a sandbox", policy.sandbox.reason
+        )
+
+
 def enforcement_changes(before: Policy, after: Policy, cause: LossMode) -> Iterator[EnforcementChange]:
     """What is different between two policies, field by field, for the log. Raises `ValueError` for a foreign cause."""
     if cause not in LOSS_MODES[InstructionClass.ENFORCEMENT]:

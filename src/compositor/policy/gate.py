@@ -5,7 +5,7 @@ answer by itself and is sent the answers, so one driver or another performs them
 the tool and never reads anything that the model was told.
 
     flow = gate_flow(call, definition, policy)
-    question = next(flow)                       # ResolvePaths, RunPreHook or AskPerson
+    question = next(flow)                       # ResolvePaths, RunPreHook, RunAskHook or AskPerson
     question = flow.send(answer)                # or flow.throw(error) when there is no answer
     ... StopIteration.value                     # GateResult
 """
@@ -48,6 +48,14 @@ class RunPreHook(Struct, frozen=True):
     call: ToolCall
 
 
+class RunAskHook(Struct, frozen=True):
+    """Run the hook of this name on a call that a person is about to be asked about. Answer: `HookAnswer`, without a changed input."""
+
+    hook: str
+    call: ToolCall
+    reason: str
+
+
 class HookAnswer(Struct, frozen=True):
     """`denied`: the reason of a refusal. `input`: what the call shall be instead. `ask`: why a person has to say yes.
 
@@ -69,7 +77,7 @@ class AskPerson(Struct, frozen=True):
     suggestion: str | None
 
 
-GateQuestion: TypeAlias = ResolvePaths | RunPreHook | AskPerson
+GateQuestion: TypeAlias = ResolvePaths | RunPreHook | RunAskHook | AskPerson
 GateAnswer: TypeAlias = tuple[ResolvedPath, ...] | HookAnswer | bool
 
 
@@ -182,6 +190,15 @@ def _question(state: _State) -> _Flow:
     if not state.policy.interactive:
         reason = f"{ask.reason}, and nobody can be asked"
         return _refuse(state, Gate.QUESTION, reason, Deny(reason=reason, gate=Gate.QUESTION.value, rule=ask.rule))
+    for hook in state.policy.ask_hooks:
+        said = yield RunAskHook(hook, state.call, ask.reason)
+        if not isinstance(said, HookAnswer):
+            return _refuse(state, Gate.QUESTION, f"the hook {hook!r} gave no verdict")
+        if said.denied is not None:
+            return _refuse(state, Gate.QUESTION, f"the hook {hook!r} refuses: {said.denied}")
+        if said.allowed is not None and ask.open and state.hook_asks is None:
+            permit = Allow(reason=f"{ask.reason}, and the hook {said.allowed} permits it", rule=ask.rule)
+            return _note(replace(state, verdict=permit), Gate.QUESTION, Finding.PASSED, permit.reason)
     answer = yield AskPerson(state.call, ask.reason, ask.suggestion)
     if answer is not True:
         return _refuse(state, Gate.QUESTION, f"a person said no ({ask.reason})")

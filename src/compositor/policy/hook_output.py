@@ -17,8 +17,9 @@ from msgspec import Raw, Struct
 from compositor.types.json import raw_json
 
 from .gate import HookAnswer
+from .hook_handlers import Hook, HookKind
 from .hook_table import EVENTS, Blocking
-from .hooks import Hook, HookKind, OnFailure
+from .hooks import OnFailure
 
 
 class Ended(enum.StrEnum):
@@ -59,6 +60,8 @@ _LAUNCH_FAULT = re.compile(
     r"can't open file|Can't open perl script|Cannot find module|No such file or directory|command not found|not found|"
     r"LoadError|unrecognized option|Permission denied",
 )
+_DECIDING = frozenset({"PreToolUse", "PermissionRequest"})
+"""Events whose hooks speak about permission."""
 _DECISIONS = {"approve": "allow", "block": "deny"}
 
 
@@ -66,6 +69,8 @@ def read_report(hook: Hook, run: HookRun) -> HookReport:
     """Read one run. Never raises for anything a hook printed."""
     if run.ended is not Ended.EXITED:
         return HookReport(hook=hook, failure=f"it {run.ended.value}")
+    if hook.kind is HookKind.PROMPT:
+        return _model_verdict(hook, run)
     text = run.stdout.strip()
     is_json = text.startswith("{")
     value, fault = _object(text) if is_json else (None, None)
@@ -107,6 +112,42 @@ def plan_answer(reports: Iterable[HookReport], on_failure: OnFailure | None, *, 
     )
 
 
+def plan_permission(reports: Iterable[HookReport]) -> HookAnswer:
+    """The answer of all hooks to an open question: deny over allow. A guard without a verdict refuses; any other leaves it to the person."""
+    found = tuple(reports)
+    for report in found:
+        if report.decision == "deny" or report.stop:
+            return HookAnswer(denied=f"{report.hook.name}: {report.reason or report.stop_reason or 'no reason given'}")
+        if report.failure is not None and report.hook.is_guard:
+            return HookAnswer(denied=f"{report.hook.name} gave no verdict: {report.failure}")
+    return HookAnswer(allowed=next((report.hook.name for report in found if report.decision == "allow"), None))
+
+
+def _model_verdict(hook: Hook, run: HookRun) -> HookReport:
+    """What a model said about the event: `{"ok": ...}`. Its yes is no permission, only no objection; anything else is no verdict."""
+    if run.code != 0:
+        return HookReport(hook=hook, failure=_first_line(run.stderr) or "the model gave no answer")
+    found = re.search(r"\{.*\}", run.stdout, re.DOTALL)
+    value, fault = _object(found[0]) if found is not None else (None, "the model answered with no JSON object")
+    if value is None or not isinstance(value.get("ok"), bool):
+        return HookReport(hook=hook, failure=fault or "the model's answer has no 'ok'")
+    if value["ok"]:
+        return HookReport(hook=hook)
+    reason = _text(value, "reason")
+    return HookReport(hook=hook, decision="deny", reason=reason) if hook.event in _DECIDING else _blocking(hook, reason)
+
+
+def _blocking(hook: Hook, reason: str, context: str = "") -> HookReport:
+    """A block in the form that the event of the hook knows."""
+    match EVENTS[hook.event].blocking:
+        case Blocking.NOTHING:
+            return HookReport(hook=hook, message=reason, context=context)
+        case Blocking.REFUSES if hook.event in _DECIDING:
+            return HookReport(hook=hook, decision="deny", reason=reason, context=context)
+        case _:
+            return HookReport(hook=hook, blocked=reason or "no reason given", context=context)
+
+
 def _exit_two(hook: Hook, run: HookRun, value: dict[str, Any] | None) -> HookReport:
     """A block, which no JSON takes back; the reason is that of a blocking JSON, else standard error."""
     said = _from_json(hook, value) if value is not None else None
@@ -116,13 +157,7 @@ def _exit_two(hook: Hook, run: HookRun, value: dict[str, Any] | None) -> HookRep
     elif _LAUNCH_FAULT.search(run.stderr):
         return HookReport(hook=hook, failure=f"it could not be launched: {_first_line(run.stderr)}")
     context = said.context if said is not None else ""
-    match EVENTS[hook.event].blocking:
-        case Blocking.NOTHING:
-            return HookReport(hook=hook, message=reason, context=context)
-        case Blocking.REFUSES if hook.event == "PreToolUse":
-            return HookReport(hook=hook, decision="deny", reason=reason, context=context)
-        case _:
-            return HookReport(hook=hook, blocked=reason or "no reason given", context=context)
+    return _blocking(hook, reason, context)
 
 
 def _from_json(hook: Hook, value: dict[str, Any]) -> HookReport:
@@ -131,19 +166,11 @@ def _from_json(hook: Hook, value: dict[str, Any]) -> HookReport:
     if special and special.get("hookEventName") != hook.event:
         return HookReport(hook=hook, failure="its hookSpecificOutput names another event")
     row = EVENTS[hook.event]
-    decision, reason = value.get("decision"), _text(value, "reason")
-    if hook.event == "PreToolUse":
-        written = special.get("permissionDecision", _DECISIONS.get(str(decision)))
-        if written is not None and written not in {"allow", "deny", "ask", "defer"}:
-            return HookReport(hook=hook, failure=f"its decision {written!r} is unknown")
-        changed = special.get("updatedInput")
-        if changed is not None and not isinstance(changed, dict):
-            return HookReport(hook=hook, failure="its updatedInput is no object")
-        verdict = "ask" if written == "defer" else written
-        reason = _text(special, "permissionDecisionReason") or reason
-    else:
-        verdict, changed = None, None
-    blocks = decision == "block" and hook.event != "PreToolUse" and row.blocking is not Blocking.NOTHING
+    decided = _decided(hook, value, special)
+    if isinstance(decided, str):
+        return HookReport(hook=hook, failure=decided)
+    verdict, reason, changed = decided
+    blocks = value.get("decision") == "block" and hook.event not in _DECIDING and row.blocking is not Blocking.NOTHING
     return HookReport(
         hook=hook,
         decision=verdict,
@@ -155,6 +182,28 @@ def _from_json(hook: Hook, value: dict[str, Any]) -> HookReport:
         stop=value.get("continue") is False,
         stop_reason=_text(value, "stopReason"),
     )
+
+
+def _decided(
+    hook: Hook, value: dict[str, Any], special: dict[str, Any]
+) -> tuple[str | None, str, dict[str, Any] | None] | str:
+    """What the JSON decides about a call: verdict, reason, the changed input; or how it failed to."""
+    reason, changed = _text(value, "reason"), None
+    if hook.event == "PreToolUse":
+        written = special.get("permissionDecision", _DECISIONS.get(str(value.get("decision"))))
+        changed = special.get("updatedInput")
+        reason = _text(special, "permissionDecisionReason") or reason
+    elif hook.event == "PermissionRequest":
+        answer = special.get("decision")
+        answer = answer if isinstance(answer, dict) else {}
+        written, reason = answer.get("behavior"), _text(answer, "message") or reason
+    else:
+        return None, reason, None
+    if written is not None and written not in {"allow", "deny", "ask", "defer"}:
+        return f"its decision {written!r} is unknown"
+    if changed is not None and not isinstance(changed, dict):
+        return "its updatedInput is no object"
+    return ("ask" if written == "defer" else written), reason, changed
 
 
 def _object(text: str) -> tuple[dict[str, Any] | None, str | None]:

@@ -49,13 +49,20 @@ EVENTS: dict[str, HookEvent] = {
     "Stop": HookEvent(blocking=Blocking.CONTINUES, context=True, fired=True),
     "PreCompact": HookEvent(matches="trigger", blocking=Blocking.REFUSES, fired=True),
     "PostCompact": HookEvent(matches="trigger", fired=True),
+    "StopFailure": HookEvent(matches="error", fired=True),
+    "PermissionRequest": HookEvent(matches=_TOOL, fired=True),
+    "PermissionDenied": HookEvent(matches=_TOOL, fired=True),
+    "Notification": HookEvent(matches="notification_type", fired=True),
+    "ConfigChange": HookEvent(matches="source", blocking=Blocking.REFUSES, fired=True),
+    "CwdChanged": HookEvent(fired=True),
+    "InstructionsLoaded": HookEvent(matches="load_reason", fired=True),
     "SessionEnd": HookEvent(matches="reason", fired=True, seconds=1.5),
     **{
         name: HookEvent()
         for name in (
-            "ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
-            "InstructionsLoaded", "MessageDisplay", "Notification", "PermissionDenied", "PermissionRequest",
-            "PostModelSwitch", "PreModelSwitch", "PreSkillShellCommand", "Setup", "StopFailure",
+            "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
+            "MessageDisplay",
+            "PostModelSwitch", "PreModelSwitch", "PreSkillShellCommand", "Setup",
             "SubagentStart", "SubagentStop", "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion",
             "WorktreeCreate", "WorktreeRemove",
         )
@@ -63,9 +70,13 @@ EVENTS: dict[str, HookEvent] = {
 }  # fmt: skip
 """By name. The rows without a `fired` are known, so that settings written for other programs load without a complaint."""
 
-TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"})
-COMMAND_ONLY = frozenset({"SessionStart", "Setup"})
+NO_HTTP = frozenset({"SessionStart", "Setup"})
 """Events that take no HTTP handler (project-conventions 4.4)."""
+MODEL_EVENTS = frozenset({
+    "PermissionDenied", "PermissionRequest", "PostToolBatch", "PostToolUse", "PostToolUseFailure", "PreToolUse", "Stop", "SubagentStop",
+    "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion", "UserPromptSubmit",
+})  # fmt: skip
+"""Events that take handlers which ask a model (project-conventions 4.4)."""
 
 OUTPUT_CAP = 10_000
 """Characters of one text of a hook; what is longer goes to a file (project-conventions 4.6)."""

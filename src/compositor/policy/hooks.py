@@ -1,6 +1,6 @@
 """Hooks as settings write them: which handlers there are, and which of them hear an event (project-conventions 4.1 to 4.4).
 
-Decides what a handler is, whose handlers count, and whether a matcher fits. Runs nothing and reads no output.
+Decides whose handlers count, and whether a matcher fits. What one handler is stands in `hook_handlers`. Runs nothing and reads no output.
 """
 
 from __future__ import annotations
@@ -18,12 +18,8 @@ from compositor.config.layer import Layer, Level
 from compositor.config.settings import Settings
 from compositor.types.diagnostics import Diagnostic
 
-from .hook_table import COMMAND_ONLY, EVENTS
-
-
-class HookKind(enum.StrEnum):
-    COMMAND = "command"
-    HTTP = "http"
+from .hook_handlers import Hook, HookKind, handler_fault, read_handler
+from .hook_table import EVENTS
 
 
 class OnFailure(enum.StrEnum):
@@ -32,40 +28,6 @@ class OnFailure(enum.StrEnum):
     REFUSE = "refuse"
     ASK = "ask"
     WARN = "warn"
-
-
-class Hook(Struct, frozen=True, kw_only=True):
-    """One handler. `guard`: without a verdict of it nothing runs. `seconds` is its time limit.
-
-    `shared`: it came with the repository. `command` is a shell line, or with `args` a program; `url` is where an HTTP handler listens. `headers` may name variables of
-    `allowed_env`.
-    """
-
-    event: str
-    kind: HookKind
-    level: Level
-    file: str
-    matcher: str = ""
-    condition: str | None = None
-    command: str = ""
-    args: tuple[str, ...] | None = None
-    url: str = ""
-    headers: tuple[tuple[str, str], ...] = ()
-    allowed_env: tuple[str, ...] = ()
-    seconds: float = 600.0
-    guard: bool = False
-    background: bool = False
-    shared: bool = False
-
-    @property
-    def name(self) -> str:
-        """How messages call it: what runs, and who wrote it."""
-        what = self.url if self.kind is HookKind.HTTP else " ".join((self.command, *(self.args or ())))
-        return f"{what[:80]} ({self.level.value})"
-
-    @property
-    def is_guard(self) -> bool:
-        return self.guard or self.level is Level.MANAGED
 
 
 class HookPlan(Struct, frozen=True, kw_only=True):
@@ -99,6 +61,13 @@ def plan_hooks(settings: Settings, *, runs_shared: bool = True) -> HookPlan:
         on_failure=OnFailure(written) if isinstance(written, str) else None,
         diagnostics=tuple(notes),
     )
+
+
+def gate_hooks(plan: HookPlan) -> dict[str, tuple[str, ...]]:
+    """The fields of a policy that say which hooks the gate asks."""
+    heard = {hook.event for hook in plan.hooks}
+    asked = ("PermissionRequest",) if heard & {"PermissionRequest", "Notification"} else ()
+    return {"pre_hooks": ("PreToolUse",) if "PreToolUse" in heard else (), "ask_hooks": asked}
 
 
 def chosen_hooks(plan: HookPlan, event: str, fields: Mapping[str, Any]) -> tuple[Hook, ...]:
@@ -152,58 +121,13 @@ def _event_hooks(
             continue
         matcher = group.get("matcher", "")
         for handler in handlers:
-            problem = _fault(event, handler, settings)
+            problem = handler_fault(event, handler, settings)
             if problem is not None:
                 notes.append(_note(f"A handler of the hook event {event!r} is left out: {problem}", layer))
             if problem is None:
-                yield _handler(event, str(matcher or ""), handler, layer, settings)
+                yield read_handler(event, str(matcher or ""), handler, layer, settings)
             elif layer.level is Level.MANAGED:
                 yield Hook(event=event, kind=HookKind.COMMAND, level=layer.level, file=layer.file, command="exit 1")
-
-
-def _handler(event: str, matcher: str, fields: dict[str, Any], layer: Layer, settings: Settings) -> Hook:
-    seconds, args, names = fields.get("timeout"), fields.get("args"), fields.get("allowedEnvVars")
-    limit = settings.values.get("httpHookAllowedEnvVars")
-    return Hook(
-        event=event,
-        kind=HookKind(fields["type"]),
-        level=layer.level,
-        file=layer.file,
-        matcher=matcher,
-        condition=fields.get("if"),
-        command=fields.get("command", ""),
-        args=tuple(map(str, args)) if isinstance(args, list) else None,
-        url=fields.get("url", ""),
-        headers=tuple(sorted((str(name), str(value)) for name, value in fields.get("headers", {}).items())),
-        allowed_env=tuple(str(name) for name in names if not isinstance(limit, list) or name in limit)
-        if isinstance(names, list)
-        else (),
-        seconds=float(seconds) if isinstance(seconds, (int, float)) and seconds > 0 else EVENTS[event].seconds,
-        guard=fields.get("guard") is True,
-        background=fields.get("async") is True,
-        shared=layer.shared,
-    )
-
-
-def _fault(event: str, handler: Any, settings: Settings) -> str | None:
-    if not isinstance(handler, dict):
-        return "it is no object"
-    kind = handler.get("type")
-    if kind == "command":
-        return None if isinstance(handler.get("command"), str) and handler["command"].strip() else "it has no command"
-    if kind != "http":
-        return f"its type {kind!r} is not run by this version"
-    url = handler.get("url")
-    if event in COMMAND_ONLY or not isinstance(url, str) or not re.match(r"https?://", url):
-        return "it has no address, or the event takes none"
-    allowed = settings.values.get("allowedHttpHookUrls")
-    if isinstance(allowed, list) and not any(_fits_url(str(pattern), url) for pattern in allowed):
-        return f"the address {url!r} is not among the allowed ones"
-    return None if isinstance(handler.get("headers", {}), dict) else "its headers are no object"
-
-
-def _fits_url(pattern: str, url: str) -> bool:
-    return re.fullmatch(".*".join(re.escape(piece) for piece in pattern.split("*")), url) is not None
 
 
 def _identity(hook: Hook) -> bytes:

@@ -38,7 +38,7 @@ class Policy(Struct, frozen=True, kw_only=True, cache_hash=True):
     the person accepted this folder. `search_hides_denied`: the search tools leave out what a Read rule denies; while it is
     false a search through a directory asks as soon as such a rule exists. `readable` are folders of the session itself that may be read as if
     they were in scope: what a tool put into a file there was its own result. `ignore_case`: the file system does not tell
-    `A` from `a`.
+    `A` from `a`. `pre_hooks` are asked before the rules, `ask_hooks` before a person.
     """
 
     cwd: str
@@ -55,6 +55,7 @@ class Policy(Struct, frozen=True, kw_only=True, cache_hash=True):
     readable: tuple[str, ...] = ()
     ignore_case: bool = False
     pre_hooks: tuple[str, ...] = ()
+    ask_hooks: tuple[str, ...] = ()
 
 
 def effective_mode(policy: Policy) -> PermissionMode:

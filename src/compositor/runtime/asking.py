@@ -61,10 +61,10 @@ class Asking:
             if wider is not None:
                 continue
             if not isinstance(answer, model.Failed) or answer.remedy is None or type(answer.remedy) in tried:
-                return self._after(answer, sent)
+                return await self._ended(answer, sent)
             tried.add(type(answer.remedy))
             if not self._mend(answer.failure.message, answer.remedy, sent):
-                return self._after(answer, sent)
+                return await self._ended(answer, sent)
 
     async def _take_in_tools(self) -> None:
         """Tools that came, went or came back since the last request."""
@@ -156,6 +156,14 @@ class Asking:
             if not self._desk.stopped:
                 answer = await self._desk.parts.line.ask(sent)
         return answer, sent
+
+    async def _ended(self, answer: model.Answered | model.Failed | None, sent: Sent) -> turn.TurnEvent:
+        event, hooks = self._after(answer, sent), self._desk.parts.hooks
+        if isinstance(answer, model.Failed) and hooks is not None:
+            failure = answer.failure
+            said = failure.type or (failure.reply.type if failure.reply is not None else None)
+            await hooks.on_failure(said or "", failure.message)
+        return event
 
     def _after(self, answer: model.Answered | model.Failed | None, sent: Sent) -> turn.TurnEvent:
         match answer:

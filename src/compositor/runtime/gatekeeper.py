@@ -6,14 +6,23 @@ flow, which refuses (law 7).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 from msgspec import Struct
 
 from compositor.context.tools.catalog import display
 from compositor.policy.audit import AuditRecord, Gate
-from compositor.policy.gate import AskPerson, GateAnswer, GateQuestion, GateResult, ResolvePaths, RunPreHook, gate_flow
+from compositor.policy.gate import (
+    AskPerson,
+    GateAnswer,
+    GateQuestion,
+    GateResult,
+    ResolvePaths,
+    RunAskHook,
+    RunPreHook,
+    gate_flow,
+)
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy
 from compositor.ports import Asker, Permission, Tool, ToolScope
@@ -29,8 +38,8 @@ class Gatekeeper(Struct, frozen=True, kw_only=True):
     """The way of every call from the model to a tool.
 
     `resolve` gives the real place of an absolute path. `mode` is the permission mode of the moment where that can change in a session.
-    `renewed` gives a newer policy once settings changed, `granted` the rules of the moment beside it. With `quiet` nobody is asked. A call whose
-    verdict `log` cannot keep does not run.
+    `renewed` gives the policy in force where settings can change meanwhile, `granted` the rules of the moment beside it. With `quiet` nobody is asked.
+    A call whose verdict `log` cannot keep does not run.
     """
 
     tools: Mapping[str, Tool]
@@ -42,7 +51,7 @@ class Gatekeeper(Struct, frozen=True, kw_only=True):
     mode: Callable[[], PermissionMode] | None = None
     hooks: Hooks | None = None
     log: Callable[[AuditRecord], None] = lambda _record: None
-    renewed: Callable[[], Policy | None] = lambda: None
+    renewed: Callable[[], Awaitable[Policy]] | None = None
     granted: Callable[[], tuple[PermissionRule, ...]] = tuple
     quiet: bool = False
 
@@ -56,7 +65,7 @@ class Gatekeeper(Struct, frozen=True, kw_only=True):
         if tool is not None and tool.definition.name != wire_name:
             call = msgspec.structs.replace(call, name=tool.definition.name)
         scope = self.scope()
-        policy = self._policy(scope)
+        policy = await self._policy(scope)
         result = await self._run(call, tool, scope, policy)
         result = _logged(result, self.log)
         self.watch(CallJudged(call, display(call), result.verdict, result.trace))
@@ -67,11 +76,13 @@ class Gatekeeper(Struct, frozen=True, kw_only=True):
             call_id=call.id, kind=OutcomeKind.DENIED, content=text, display=f"{display(call)}: not allowed"
         )
         self.watch(CallEnded(call, denial))
+        if self.hooks is not None and policy.mode is PermissionMode.AUTO and result.verdict.rule is None:
+            await self.hooks.on_denied(call, result.verdict.reason)
         return denial
 
-    def _policy(self, scope: ToolScope) -> Policy:
+    async def _policy(self, scope: ToolScope) -> Policy:
         """What is in force at this moment."""
-        policy = self.renewed() or self.policy
+        policy = self.policy if self.renewed is None else await self.renewed()
         return msgspec.structs.replace(
             policy,
             cwd=scope.cwd,
@@ -108,6 +119,10 @@ class Gatekeeper(Struct, frozen=True, kw_only=True):
                 if self.hooks is None:
                     raise LookupError(f"there is no hook {hook!r} to run")
                 return await self.hooks.before_call(call)
+            case RunAskHook(hook=hook, call=call, reason=reason):
+                if self.hooks is None:
+                    raise LookupError(f"there is no hook {hook!r} to run")
+                return await self.hooks.before_question(call, reason)
 
 
 def _logged(result: GateResult, log: Callable[[AuditRecord], None]) -> GateResult:

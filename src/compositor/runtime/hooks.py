@@ -1,40 +1,37 @@
-"""Fires the events of hooks: who hears one, all of them at once, and what they said as notes for the model (R373 to R379).
+"""The events of hooks as the agent, the gate and the workshop meet them: what each tells, and what follows (R373 to R379).
 
-Decides the order: notes wait until the agent takes them to the tail, what a hook says is data with its name on it, and a post-hook
-undoes nothing. What an answer means stands in `policy/hook_output.py`; the handlers run behind a port.
+Decides the input of each event. A post-hook undoes nothing, and no hook frees what a rule holds. Firing is `hook_firing`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import anyio
 import msgspec
-from msgspec import Struct
 
 from compositor.policy.gate import HookAnswer
-from compositor.policy.hook_output import HookReport, plan_answer, read_report
+from compositor.policy.hook_output import plan_answer, plan_permission
 from compositor.policy.hook_table import OUTPUT_CAP, STOP_CAP
-from compositor.policy.hooks import Hook, HookPlan, chosen_hooks
+from compositor.policy.hooks import HookPlan
 from compositor.ports import HookRunner
-from compositor.runtime.events import NotesCollected, Watcher
-from compositor.types.attachments import TextAttachment
-from compositor.types.diagnostics import Diagnostic
+from compositor.runtime.events import Watcher
+from compositor.runtime.hook_firing import Firing, HookFacts
+from compositor.types.attachments import Attachment, TextAttachment
 from compositor.types.tools import OutcomeKind, ToolCall, ToolOutcome
 
-CONTEXT_KIND = "hook_additional_context"
-"""The kind of the notes that carry what a hook said (R377)."""
-
-
-class HookFacts(Struct, frozen=True, kw_only=True):
-    """What every event tells beside its own fields. `cwd` and `mode` are those of the moment."""
-
-    session_id: str
-    transcript_path: str
-    cwd: Callable[[], str]
-    mode: Callable[[], str]
+STOP_CLASSES = {
+    "api_error": "server_error",
+    "authentication_error": "authentication_failed",
+    "billing_error": "billing_error",
+    "invalid_request_error": "invalid_request",
+    "not_found_error": "model_not_found",
+    "overloaded_error": "overloaded",
+    "rate_limit_error": "rate_limit",
+}
+"""Error types of the service and the classes that hooks know them by (project-conventions 4.2)."""
 
 
 class Hooks:
@@ -50,157 +47,135 @@ class Hooks:
         interactive: bool = False,
         applies: Callable[[str, ToolCall], bool] = lambda _rule, _call: True,
     ) -> None:
-        self._plan = plan
-        self._runner = runner
-        self._facts = facts
-        self._watch = watch
+        self.firing = Firing(plan, runner, facts, watch, applies)
         self._interactive = interactive
-        self._applies = applies
-        self._notes: list[TextAttachment] = []
         self._stops = 0
-        self._stop: str | None = None
+        self._cwd: str | None = None
 
     def take_notes(self) -> tuple[TextAttachment, ...]:
         """What hooks said since the last call, those in the background included; each text once."""
-        for hook, run in self._runner.finished():
-            self._tell([read_report(hook, run)])
-        notes, self._notes = tuple(self._notes), []
-        return notes
+        return self.firing.take_notes()
 
     @property
     def is_stopped(self) -> bool:
-        return self._stop is not None
+        return self.firing.stop is not None
 
     def take_stop(self) -> str | None:
         """Why a hook ends the turn, once."""
-        stop, self._stop = self._stop, None
+        stop, self.firing.stop = self.firing.stop, None
         return stop
 
     async def before_call(self, call: ToolCall) -> HookAnswer:
         """The joined answer of all hooks on a call about to be judged; they run side by side on the same input."""
-        reports = await self._fire("PreToolUse", _call_fields(call), call)
-        return plan_answer(reports, self._plan.on_failure, interactive=self._interactive)
+        reports = await self.firing.fire("PreToolUse", _call_fields(call), call)
+        # Its block is the gate's business; here only what it tells.
+        self.firing.take_in(reports)
+        return plan_answer(reports, self.firing.plan.on_failure, interactive=self._interactive)
+
+    async def before_question(self, call: ToolCall, reason: str) -> HookAnswer:
+        """The joined answer of all hooks on a call that a person is about to be asked about; the person is told that it waits."""
+        message = f"{call.name} waits for a permission: {reason}"
+        await self.firing.tell("Notification", {"message": message, "notification_type": "permission_prompt"})
+        fields = _call_fields(call)
+        del fields["tool_use_id"]
+        reports = await self.firing.fire("PermissionRequest", fields, call)
+        self.firing.take_in(reports)
+        return plan_permission(reports)
+
+    async def on_denied(self, call: ToolCall, reason: str) -> None:
+        """The classifier of the mode `auto` did not let a call through."""
+        await self.firing.tell("PermissionDenied", {**_call_fields(call), "reason": reason}, call)
 
     async def after_call(self, call: ToolCall, outcome: ToolOutcome) -> None:
         """What is done stays done (R367): hooks can only tell the model something, or end the turn."""
         if outcome.kind is OutcomeKind.DONE:
             answer = outcome.structured if outcome.structured is not None else msgspec.json.encode(_plain(outcome))
             fields = {**_call_fields(call), "tool_response": json.loads(bytes(answer))}
-            self._tell(await self._fire("PostToolUse", fields, call))
+            await self.firing.tell("PostToolUse", fields, call)
         elif outcome.kind in {OutcomeKind.FAILED, OutcomeKind.INTERRUPTED}:
             fields = {
                 **_call_fields(call),
                 "error": _plain(outcome),
                 "is_interrupt": outcome.kind is OutcomeKind.INTERRUPTED,
             }
-            self._tell(await self._fire("PostToolUseFailure", fields, call))
+            await self.firing.tell("PostToolUseFailure", fields, call)
 
     async def after_batch(self, calls: Sequence[ToolCall], outcomes: Sequence[ToolOutcome]) -> None:
         done = [
             {**_call_fields(call), "tool_response": _plain(outcome)}
             for call, outcome in zip(calls, outcomes, strict=True)
         ]
-        self._stop = self._tell(await self._fire("PostToolBatch", {"tool_calls": done})) or self._stop
+        await self._follow_directory()
+        firing = self.firing
+        firing.stop = await firing.tell("PostToolBatch", {"tool_calls": done}) or firing.stop
 
     async def on_start(self, source: str, model: str) -> None:
-        self._tell(await self._fire("SessionStart", {"source": source, "model": model}))
+        self._cwd = self.firing.facts.cwd()
+        reason = "compact" if source == "compact" else "session_start"
+        for path, level in self.firing.facts.instructions:
+            await self._instructions(path, level, reason)
+        await self.firing.tell("SessionStart", {"source": source, "model": model})
+
+    async def on_notes(self, notes: Iterable[Attachment]) -> None:
+        """Instruction files that the work led to."""
+        for note in notes:
+            if isinstance(note, TextAttachment) and note.kind == "nested_memory" and note.path:
+                await self._instructions(note.path, note.name or "project", "nested_traversal")
 
     async def on_prompt(self, prompt: str) -> str | None:
         """The reason of a block, which keeps the submission from the model altogether (R375)."""
-        return self._tell(await self._fire("UserPromptSubmit", {"prompt": prompt}))
+        return await self.firing.tell("UserPromptSubmit", {"prompt": prompt})
 
     async def on_stop(self, text: str) -> str | None:
         """Why the model should go on, `None` when it may stop. After eight in a row the turn ends all the same."""
         fields = {"stop_hook_active": self._stops > 0, "last_assistant_message": text}
-        blocked = self._tell(await self._fire("Stop", fields))
+        blocked = await self.firing.tell("Stop", fields)
         self._stops = self._stops + 1 if blocked else 0
         if self._stops > STOP_CAP:
-            self._say("hooks.stop-cap", f"Stop hooks blocked {STOP_CAP} times in a row; the turn ends all the same", "")
+            words = f"Stop hooks blocked {STOP_CAP} times in a row; the turn ends all the same"
+            self.firing.say("hooks.stop-cap", words, "")
             self._stops = 0
             return None
-        return None if self._stop else blocked
+        return None if self.is_stopped else blocked
+
+    async def on_failure(self, error: str, details: str) -> None:
+        """The turn ended because the model could not be asked. `error` is the type that the service named."""
+        fields = {"error": STOP_CLASSES.get(error, "unknown"), "error_details": details}
+        await self.firing.tell("StopFailure", fields)
 
     async def on_compact(self, trigger: str, focus: str) -> str | None:
         """Why the conversation may not be compacted, `None` when it may."""
         fields = {"trigger": "manual" if trigger == "manual" else "auto", "custom_instructions": focus or None}
-        return self._tell(await self._fire("PreCompact", fields))
+        return await self.firing.tell("PreCompact", fields)
 
     async def on_compacted(self, trigger: str, summary: str) -> None:
         """What such a hook says goes to the person and never to the model (R323)."""
         fields = {"trigger": "manual" if trigger == "manual" else "auto", "compact_summary": summary}
-        for report in await self._fire("PostCompact", fields):
+        for report in await self.firing.fire("PostCompact", fields):
             for text in (report.failure, report.message, report.context):
                 if text:
-                    self._say("hooks.message", f"{report.hook.name}: {text}"[:OUTPUT_CAP], report.hook.file)
+                    self.firing.say("hooks.message", f"{report.hook.name}: {text}"[:OUTPUT_CAP], report.hook.file)
+
+    async def on_config(self, source: str, file: str) -> str | None:
+        """Why a change of settings is not taken in, `None` when it is. A change of the managed settings cannot be blocked."""
+        reports = await self.firing.fire("ConfigChange", {"source": source, "file_path": file})
+        failed = next((one for one in reports if one.failure is not None and one.hook.is_guard), None)
+        blocked = self.firing.take_in(reports)
+        return blocked if failed is None else f"{failed.hook.name} gave no verdict: {failed.failure}"
 
     async def on_end(self, reason: str) -> None:
         with anyio.CancelScope(shield=True):
-            await self._fire("SessionEnd", {"reason": reason})
+            await self.firing.tell("SessionEnd", {"reason": reason})
 
-    async def _fire(self, event: str, fields: dict[str, Any], call: ToolCall | None = None) -> tuple[HookReport, ...]:
-        chosen = chosen_hooks(self._plan, event, fields)
-        chosen = tuple(
-            hook for hook in chosen if hook.condition is None or (call and self._applies(hook.condition, call))
-        )
-        if not chosen:
-            return ()
-        facts, cwd = self._facts, self._facts.cwd()
-        common = {
-            "session_id": facts.session_id,
-            "transcript_path": facts.transcript_path,
-            "cwd": cwd,
-            "permission_mode": facts.mode(),
-            "hook_event_name": event,
-        }
-        payload = json.dumps({**common, **fields}, ensure_ascii=True).encode()
-        for hook in (hook for hook in chosen if hook.background):
-            self._runner.start(hook, payload, cwd)
-        reports = await self._run_all(tuple(hook for hook in chosen if not hook.background), payload, cwd)
-        if event == "PreToolUse":
-            # Its block is the gate's business; here only what it tells.
-            self._tell(reports)
-        return reports
+    async def _follow_directory(self) -> None:
+        """Tell that the commands run somewhere else now."""
+        before, self._cwd = self._cwd, self.firing.facts.cwd()
+        if before is not None and before != self._cwd:
+            await self.firing.tell("CwdChanged", {"old_cwd": before, "new_cwd": self._cwd})
 
-    async def _run_all(self, hooks: tuple[Hook, ...], payload: bytes, cwd: str) -> tuple[HookReport, ...]:
-        reports: dict[int, HookReport] = {}
-
-        async def run(at: int, hook: Hook) -> None:
-            reports[at] = read_report(hook, await self._runner.run(hook, payload, cwd))
-
-        async with anyio.create_task_group() as tasks:
-            for at, hook in enumerate(hooks):
-                tasks.start_soon(run, at, hook)
-        return tuple(reports[at] for at in range(len(hooks)))
-
-    def _tell(self, reports: Sequence[HookReport]) -> str | None:
-        """Take in what the reports say; gives the first block."""
-        blocked = None
-        for report in reports:
-            event, name = report.hook.event, report.hook.name
-            if report.failure is not None:
-                self._say(
-                    "hooks.failed", f"The hook {name!r} of {event} gave no verdict: {report.failure}", report.hook.file
-                )
-            if report.message:
-                self._say("hooks.message", f"{name}: {report.message}"[:OUTPUT_CAP], report.hook.file)
-            if report.context:
-                self._note(event, name, report.context)
-            if report.blocked is not None:
-                blocked = blocked or f"{name}: {report.blocked}"
-                if event not in {"UserPromptSubmit", "PostToolBatch"}:
-                    self._note(event, name, report.blocked)
-            if report.stop:
-                self._stop = self._stop or f"{name}: {report.stop_reason or 'no reason given'}"
-        return blocked
-
-    def _note(self, event: str, name: str, text: str) -> None:
-        if len(text) > OUTPUT_CAP:
-            text = self._runner.keep(text)
-        # The name first: it is a hook that speaks, not the user and not the program (R379).
-        self._notes.append(TextAttachment(kind=CONTEXT_KIND, text=f"{event} hook {name} says:\n{text}", name=event))
-
-    def _say(self, code: str, message: str, where: str) -> None:
-        self._watch(NotesCollected((), (Diagnostic(code, message, where=where, step="hooks"),)))
+    async def _instructions(self, path: str, level: str, reason: str) -> None:
+        fields = {"file_path": path, "memory_type": level.capitalize(), "load_reason": reason}
+        await self.firing.tell("InstructionsLoaded", fields)
 
 
 def _call_fields(call: ToolCall) -> dict[str, Any]:

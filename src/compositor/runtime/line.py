@@ -156,7 +156,11 @@ class ModelLine:
         compiled = compile_next(conversation)
         self.requests += 1
         request_id, time = parts.ids.new(), parts.clock.now()
+        tally = self.account.tally
         self.account, forecast = forecast_request(self.account, conversation.prefix, compiled, seconds(time))
+        if is_aside:
+            # What was counted of the conversation stays counted, also where the request had another one.
+            self.account = msgspec.structs.replace(self.account, tally=tally)
         journal = send_record(
             conversation,
             compiled,

@@ -70,6 +70,8 @@ class Tail:
             self._gathered = found.gathered
             self._watch(NotesCollected(found.attachments, found.diagnostics, found.gathered))
             notes = note_entries(found.attachments, stamp=self._stamp, parent=parent)
+            if self._hooks is not None:
+                await self._hooks.on_notes(found.attachments)
         if occasion is Occasion.BATCH:
             await self._hear_typed()
         return (*notes, *self.said(conversation, notes[-1].uuid if notes else parent))

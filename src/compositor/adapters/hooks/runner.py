@@ -1,4 +1,4 @@
-"""Runs handlers of hooks: a child process with the input on its standard input, or a POST to an HTTP server.
+"""Runs handlers of hooks: a child process with the input on its standard input, a POST to an HTTP server, or a way that is handed in.
 
 Performs one handler and says what came back. Decides nothing: what it means stands in `policy/hook_output.py`. Handlers that came with the
 repository do not see credentials.
@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import anyio
 from msgspec import Struct
@@ -21,8 +22,9 @@ from msgspec import Struct
 from compositor.adapters.home import write_private
 from compositor.adapters.tools.environment import child_environment
 from compositor.adapters.tools.process import Ending, Sink, run_process
+from compositor.policy.hook_handlers import Hook, HookKind
 from compositor.policy.hook_output import Ended, HookRun
-from compositor.policy.hooks import Hook, HookKind
+from compositor.ports import HandlerWay
 
 MAX_OUTPUT = 1_000_000
 """Bytes of one stream of a handler that are kept; the rest is read and dropped."""
@@ -38,9 +40,21 @@ class _Started(Struct, frozen=True):
 
 
 class ChildHookRunner:
-    """The handlers of one session. `folder` takes long texts and the output of those in the background; `project` is the start directory."""
+    """The handlers of one session. `folder` takes long texts and the output of those in the background; `project` is the start directory.
 
-    def __init__(self, *, env: Mapping[str, str], project: str, session_id: str, folder: str) -> None:
+    `ways` run the kinds that are neither: a tool of a server, a question to a model.
+    """
+
+    def __init__(
+        self,
+        *,
+        env: Mapping[str, str],
+        project: str,
+        session_id: str,
+        folder: str,
+        ways: Mapping[HookKind, HandlerWay] = MappingProxyType({}),
+    ) -> None:
+        self._ways = ways
         self._folder = Path(folder)
         self._env = {name: value for name, value in env.items() if not name.startswith("OTEL_")}
         self._own = {"CLAUDE_PROJECT_DIR": project, "CLAUDE_CODE_SESSION_ID": session_id, "CLAUDECODE": "1"}
@@ -51,7 +65,9 @@ class ChildHookRunner:
         try:
             if hook.kind is HookKind.HTTP:
                 return await self._post(hook, payload)
-            return await self._run(hook, payload, cwd)
+            if hook.kind is HookKind.COMMAND:
+                return await self._run(hook, payload, cwd)
+            return await self._by_other_way(hook, payload)
         except OSError as problem:
             return HookRun(ended=Ended.NOT_STARTED, stderr=problem.strerror or str(problem))
 
@@ -117,6 +133,20 @@ class ChildHookRunner:
             return HookRun(ended=Ended.TIMED_OUT)
         texts = [bytes(part).decode("utf-8", "replace") for part in (output, errors)]
         return HookRun(ended=Ended.EXITED, code=end.code, stdout=texts[0], stderr=texts[1])
+
+    async def _by_other_way(self, hook: Hook, payload: bytes) -> HookRun:
+        way = self._ways.get(hook.kind)
+        if way is None:
+            return HookRun(
+                ended=Ended.NOT_STARTED, stderr=f"nothing here runs a handler of the kind {hook.kind.value!r}"
+            )
+        try:
+            with anyio.fail_after(hook.seconds):
+                return await way(hook, payload)
+        except TimeoutError:
+            return HookRun(ended=Ended.TIMED_OUT)
+        except Exception as problem:  # noqa: BLE001  # a handler that fails gives no verdict, whatever the fault is (R371)
+            return HookRun(ended=Ended.EXITED, code=1, stderr=f"{type(problem).__name__}: {problem}")
 
     async def _post(self, hook: Hook, payload: bytes) -> HookRun:
         import httpx2  # heavy: only an HTTP handler needs it

@@ -9,18 +9,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
 
 from compositor.policy.sandbox import SandboxPlan
 
+from .hidden import hidden_files
 from .proxy import FilteringProxy
 
-MAX_LOOKED_AT = 20_000
-"""Files that are compared with rules that hold wildcards; what lies beyond is not covered, and the state says so."""
-_SKIPPED = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 _PROXY_PORT = 3128
 _BRIDGE = Path(__file__).with_name("bridge.py")
 _PYTHON = os.path.realpath(sys.executable)
@@ -88,7 +86,8 @@ class BubblewrapSandbox:
                 arguments += ["--bind", path, path]
         for path in self._plan.kept:
             arguments += self._keep(path)
-        covered = tuple(dict.fromkeys(os.path.realpath(path) for path in (*self._plan.unreadable, *self._hidden())))
+        hidden = hidden_files(self._plan.writable, self._is_hidden)
+        covered = tuple(dict.fromkeys(os.path.realpath(path) for path in (*self._plan.unreadable, *hidden)))
         folders = [path for path in covered if Path(path).is_dir()]
         for path in folders:
             arguments += ["--tmpfs", path]
@@ -103,6 +102,14 @@ class BubblewrapSandbox:
             arguments += self._reach_out(self._proxy)
             words = (_PYTHON, "-I", "-S", "/tmp/.bridge.py", "/tmp/.proxy/socket", str(_PROXY_PORT), *words)  # noqa: S108
         return (*arguments, "--", *words)
+
+    def follow(self, plan: SandboxPlan, is_hidden: Callable[[str], bool]) -> None:
+        """Other borders from the next command on."""
+        self._plan, self._is_hidden = plan, is_hidden
+        if self._proxy is not None:
+            self._proxy.follow(plan)
+        elif plan.domains:
+            self._proxy = FilteringProxy(plan)
 
     def close(self) -> None:
         """End the proxy and take away the empty folders that stood in for what did not exist."""
@@ -136,15 +143,6 @@ class BubblewrapSandbox:
     def _is_writable(self, path: str) -> bool:
         return any(path == root or path.startswith(root.rstrip("/") + "/") for root in self._plan.writable)
 
-    def _hidden(self) -> Iterator[str]:
-        if self._is_hidden is None:
-            return
-        for at, path in enumerate(_files(root for root in self._plan.writable if Path(root).is_dir())):
-            if at >= MAX_LOOKED_AT:
-                return
-            if self._is_hidden(path):
-                yield path
-
     def _reach_out(self, proxy: FilteringProxy) -> list[str]:
         address = f"http://127.0.0.1:{_PROXY_PORT}"
         names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -157,10 +155,3 @@ class BubblewrapSandbox:
         """What the bridge runs with, where the private `/tmp` would hide it."""
         base = os.path.realpath(sys.base_prefix)
         return ["--ro-bind", base, base] if base.startswith("/tmp/") else []  # noqa: S108
-
-
-def _files(roots: Iterable[str]) -> Iterator[str]:
-    for root in roots:
-        for folder, folders, names in os.walk(root):
-            folders[:] = sorted(set(folders) - _SKIPPED)
-            yield from (f"{folder}/{name}" for name in sorted(names))

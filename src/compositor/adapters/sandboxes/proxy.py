@@ -39,6 +39,12 @@ class FilteringProxy:
             threading.Thread(target=self._server.serve_forever, name="sandbox-proxy", daemon=True).start()
         return self._folder
 
+    def follow(self, plan: SandboxPlan) -> None:
+        """Other hosts from the next connection on."""
+        self._plan = plan
+        if self._server is not None:
+            self._server.plan = plan
+
     def close(self) -> None:
         if self._server is not None:
             self._server.shutdown()
