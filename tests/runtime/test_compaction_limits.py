@@ -47,6 +47,19 @@ async def test_a_request_that_is_refused_for_its_size_is_compacted_and_sent_agai
     assert "Read so far." in messages_text(run.bodies()[-1])
 
 
+async def test_an_answer_that_fills_the_window_is_dropped_and_asked_for_behind_a_compaction(tmp_path: Path) -> None:
+    """Wire page 7, `model_context_window_exceeded`: treated as truncated, compacted."""
+    cut = "  - {say: half an answ, stop: model_context_window_exceeded}\n"
+    run = filled(LongRun(tmp_path, f"turns:\n{reads(2)}{cut}{SUMMARY}  - {{say: Done.}}\n"), 500)
+    async with run.opened() as agent:
+        result = await agent.submit("Read it.")
+    assert (result.reason, result.text) == (EndReason.COMPLETED, "Done.")
+    (done,) = run.of(Compacted)
+    assert done.trigger is Trigger.OVERFLOW
+    assert "half an answ" not in messages_text(run.bodies()[-1])
+    assert len(result.usages) == result.requests  # what was dropped was paid for
+
+
 async def test_a_summary_that_does_not_fit_goes_without_the_oldest_rounds(tmp_path: Path) -> None:
     """F26: history of 117,322 tokens in a window of 121,600, then a result of about 10,000."""
     script = f"turns:\n{reads(3)}{SUMMARY}  - {{say: Done.}}\n"

@@ -51,18 +51,57 @@ async def test_nothing_of_the_cut_answer_runs_or_stays_and_all_of_it_is_paid_for
 
 
 @pytest.mark.req("R381")
-async def test_a_second_cut_is_no_reason_for_a_third_request(project: Path) -> None:  # noqa: F811
+async def test_a_call_that_is_cut_at_the_top_is_told_by_its_cause_and_never_runs(project: Path) -> None:  # noqa: F811
     run = Run(project, f"turns:\n{CUT}{CUT}{WHOLE}")
     result = await run.submit("Go on.", asker=Yes())
-    assert (result.reason, result.requests) == (EndReason.MAX_TOKENS, 2)
+    assert (result.reason, result.text, result.requests) == (EndReason.COMPLETED, "done", 4)
     assert not (project / "made").exists()
+    third = json.dumps(run.bodies()[2]["messages"])
+    assert "tool_use" not in third
+    assert "output limit of 64000 tokens" in third
+    assert "'Write' was cut and did not run" in third
+
+
+@pytest.mark.req("R381", "R014")
+async def test_a_complete_call_beside_a_cut_one_runs_and_the_note_stands_behind_its_result(project: Path) -> None:  # noqa: F811
+    two = "  - {do: [{read: a.txt}, {write: {path: made, content: a long long text}}], stop: max_tokens}\n"
+    run = Run(project, f"turns:\n{two}{two}  - {{when: {{result_contains: beta}}, say: done}}\n")
+    result = await run.submit("Go on.", asker=Yes())
+    assert (result.reason, result.text) == (EndReason.COMPLETED, "done")
+    assert [event.call.name for event in run.of(CallJudged)] == ["Read"]  # type: ignore[union-attr]
+    assert not (project / "made").exists()
+    *_, asked, told = run.bodies()[2]["messages"]  # type: ignore[misc, attr-defined]
+    assert [block["name"] for block in asked["content"] if block["type"] == "tool_use"] == ["Read"]
+    assert told["content"][0]["type"] == "tool_result"
+    assert "'Write' was cut and did not run" in json.dumps(told["content"])
+
+
+async def test_a_text_that_is_cut_at_the_top_is_continued(project: Path) -> None:  # noqa: F811
+    half = "  - {say: The first half of it, stop: max_tokens}\n"
+    run = Run(project, f"turns:\n{half}{half}  - {{say: and the second.}}\n")
+    result = await run.submit("Tell me.", asker=Yes())
+    assert (result.reason, result.text, result.requests) == (EndReason.COMPLETED, "and the second.", 3)
+    messages = run.bodies()[2]["messages"]
+    assert isinstance(messages, list)
+    assert [message["role"] for message in messages][-2:] == ["assistant", "user"]
+    assert "Continue where the text broke off" in json.dumps(messages[-1])
+
+
+async def test_cut_answers_in_a_row_end_the_turn_with_a_message(project: Path) -> None:  # noqa: F811
+    run = Run(project, f"turns:\n{CUT * 20}")
+    result = await run.submit("Go on.", asker=Yes())
+    assert result.reason is EndReason.MAX_TOKENS
+    assert "4 times in a row" in result.detail
+    # Each of the four was asked for twice: at the default cap and at the top.
+    assert result.requests == 8
 
 
 @pytest.mark.req("R381")
 async def test_a_cap_that_somebody_asked_for_is_kept(project: Path) -> None:  # noqa: F811
     run = Run(project, f"turns:\n{CUT}{WHOLE}", max_output_tokens=2_000)
     result = await run.submit("Go on.", asker=Yes())
-    assert (result.reason, result.requests) == (EndReason.MAX_TOKENS, 1)
+    assert (result.reason, result.requests) == (EndReason.COMPLETED, 3)
+    assert {body["max_tokens"] for body in run.bodies()} == {2_000}
 
 
 async def test_a_session_with_a_cut_answer_is_resumed_as_it_was_sent(project: Path) -> None:  # noqa: F811

@@ -31,6 +31,7 @@ from compositor.loop.effects import (
     StopBatch,
     TurnEffect,
 )
+from compositor.loop.output import CUT, MAX_CUTS
 from compositor.types.entries import AssistantEntry, TranscriptEntry
 from compositor.types.tools import ToolCall
 
@@ -44,12 +45,13 @@ class Phase(enum.StrEnum):
 
 
 class TurnState(Struct, frozen=True, kw_only=True):
-    """`requests` counts the model calls of this turn; `max_requests` is their limit, `None` for none."""
+    """`requests` counts the model calls of this turn; `max_requests` is their limit, `None` for none. `pauses` and `cuts` count in a row."""
 
     phase: Phase = Phase.READY
     requests: int = 0
     max_requests: int | None = None
     pauses: int = 0
+    cuts: int = 0
 
 
 class Submitted(Struct, frozen=True):
@@ -59,10 +61,14 @@ class Submitted(Struct, frozen=True):
 
 
 class Answered(Struct, frozen=True):
-    """The message has ended. `calls` are its complete client calls, in order; a cut one is not among them (F37)."""
+    """The message has ended. `calls` are its complete client calls, in order; a cut one is not among them (F37).
+
+    `told` goes behind an answer that was cut: with it the model is asked to go on, where no call runs.
+    """
 
     entry: AssistantEntry
     calls: tuple[ToolCall, ...]
+    told: tuple[TranscriptEntry, ...] = ()
 
 
 class Failed(Struct, frozen=True):
@@ -85,7 +91,7 @@ class StopRequested(Struct, frozen=True):
 TurnEvent: TypeAlias = Submitted | Answered | Failed | Results | StopRequested
 Step: TypeAlias = tuple[TurnState, tuple[TurnEffect, ...]]
 
-# A server-side loop may pause; resending without end would be a loop of our own (wire page 7, `pause_turn`).
+# A server-side loop may pause; resending without end would be a loop of our own (wire page 7, `pause_turn`). Counted in a row.
 MAX_PAUSES = 10
 
 _END_BY_STOP: Mapping[str, EndReason] = {
@@ -128,11 +134,22 @@ def _answer(state: TurnState, event: Answered) -> Step:
 
 
 def _after_answer(state: TurnState, event: Answered) -> Step:
+    stop = event.entry.stop_reason or ""
+    state = msgspec.structs.replace(
+        state, cuts=state.cuts + 1 if stop == CUT else 0, pauses=state.pauses + 1 if stop == "pause_turn" else 0
+    )
+    if state.cuts > MAX_CUTS:
+        detail = (
+            f"the model reached its output limit {state.cuts} times in a row; ask for less at once, or raise the limit"
+        )
+        return _end(state, EndReason.MAX_TOKENS, detail)
     if event.calls:
         return msgspec.structs.replace(state, phase=Phase.RUNNING), (RunBatch(event.calls),)
-    stop = event.entry.stop_reason or ""
-    if stop == "pause_turn" and state.pauses < MAX_PAUSES:
-        return _ask(msgspec.structs.replace(state, pauses=state.pauses + 1))
+    if event.told:
+        after, effects = _ask(state)
+        return after, (Record(event.told), *effects)
+    if stop == "pause_turn" and state.pauses <= MAX_PAUSES:
+        return _ask(state)
     reason = _END_BY_STOP.get(stop, EndReason.STOPPED)
     return _end(state, reason, "" if reason is EndReason.COMPLETED else f"the model stopped: {stop}")
 

@@ -17,9 +17,9 @@ from compositor.loop import turn
 from compositor.loop.accounting import Sent
 from compositor.loop.effects import EndReason
 from compositor.loop.offering import take_in
-from compositor.loop.output import widen_output
+from compositor.loop.output import cut_note, fills_window, widen_output
 from compositor.loop.remedies import Remedy, apply_remedy
-from compositor.loop.session import message_entry, renew_head
+from compositor.loop.session import message_entry, note_entries, renew_head
 from compositor.ports import Occasion
 from compositor.runtime.compacting import Cleaned, Compacting
 from compositor.runtime.compaction import Compaction, Wish
@@ -89,12 +89,17 @@ class Asking:
             self._desk.parts.watch(HeadRenewed(renewal.event))
 
     async def _squeezed(self, answer: model.Answered | model.Failed | None, sent: Sent) -> bool:
-        """Whether a conversation that was refused for its size has been made smaller."""
-        if not isinstance(answer, model.Failed) or not is_too_long(answer.failure):
+        """Whether a conversation that was too large has been made smaller: refused for its size, or its answer filled the window."""
+        refused = isinstance(answer, model.Failed) and is_too_long(answer.failure)
+        if not refused and not fills_window(answer):
             return False
+        before = self._desk.conversation.prefix
         if await self.compact(Wish(trigger=Trigger.OVERFLOW)) is None:
             return False
-        self._desk.parts.line.journal(sent, SendOutcome.REFUSED, detail=answer.failure.message)
+        if isinstance(answer, model.Failed):
+            self._desk.parts.line.journal(sent, SendOutcome.REFUSED, detail=answer.failure.message)
+        elif answer is not None:
+            self._desk.parts.line.settle(before, sent, answer.message)
         return True
 
     async def compact(self, wish: Wish) -> Compacted | None:
@@ -191,4 +196,10 @@ class Asking:
             model=compiled.options.model,
             prefix_digest=compiled.view_digest,
         )
-        return turn.Answered(entry, message.calls)
+        note = cut_note(message, compiled.options.max_tokens)
+        if note is None:
+            return turn.Answered(entry, message.calls)
+        if message.calls:
+            self._desk.tail.receive(note)  # it stands behind the results of the calls that are whole
+            return turn.Answered(entry, message.calls)
+        return turn.Answered(entry, (), note_entries((note,), stamp=self._desk.stamp, parent=entry.uuid))

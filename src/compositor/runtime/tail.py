@@ -32,7 +32,7 @@ class Tail:
         self._typed = parts.typed
         self._stamp = stamp
         self._skills = parts.skills
-        self._received: list[QueuedInput] = []
+        self._received: list[Attachment] = []
         self._form = parts.form
         self._form_notes: list[TextAttachment] = []
         self._corrections = 0
@@ -45,7 +45,7 @@ class Tail:
         gathered, self._gathered = self._gathered, ()
         return gathered
 
-    def receive(self, said: QueuedInput) -> None:
+    def receive(self, said: Attachment) -> None:
         self._received.append(said)
 
     async def collect(

@@ -99,6 +99,14 @@ ROWS: Mapping[str, Kind] = {
         restore=Restore.KEEP,
         producer="compositor.runtime.tail:Tail",
     ),
+    "output_limit": Kind(
+        about="the last answer was cut at the output limit, and how to go on",
+        category=Category.MODE,
+        speaker=Speaker.CLIENT,
+        trigger=Trigger.ARRIVAL,
+        restore=Restore.KEEP,
+        producer="compositor.loop.output:cut_note",
+    ),
     "total_tokens_reminder": Kind(
         about="how many tokens a session may use, of older clients",
         category=Category.MODE,
