@@ -50,7 +50,7 @@ async def test_a_turn_with_permission_and_difference(tmp_path: Path, project: Pa
         "Hello",
         "Goodbye",
     )
-    assert [option.kind for option in options] == ["allow_once", "reject_once"]
+    assert [option.kind for option in options] == ["allow_once", "allow_always", "reject_once"]
     assert (project / "greeter.py").read_text() == "print('Goodbye')\n"
     # The life of a call: asked for, running, done, each under one id.
     begun = {update.tool_call_id: update.kind for update in editor.of("tool_call")}
@@ -61,6 +61,33 @@ async def test_a_turn_with_permission_and_difference(tmp_path: Path, project: Pa
     usage = editor.of("usage_update")[-1]
     assert usage.size >= 200_000 > usage.used > 0 < usage.cost.amount
     assert ended.usage.cached_read_tokens > 0
+
+
+@pytest.mark.parametrize(("answer", "later"), [("allow_once", 1), ("allow_session", 1), ("allow_always", 0)])
+async def test_an_answer_holds_as_long_as_it_says(tmp_path: Path, project: Path, answer: str, later: int) -> None:
+    """Once: asked again. For the session: not again in it, but in the next one. Always: not in the next one either."""
+    run = {"do": [{"run": "touch made-by-a-command"}]}
+    editor, after = Editor(answer, "reject_once"), Editor()
+    with Service(run, run, HELLO, run, HELLO) as service:
+        async with connected(editor, tmp_path, **service.environment()) as (agent, _):
+            session = await agent.new_session(cwd=str(project))
+            await agent.prompt(session_id=session.session_id, prompt=said("Run it twice."))
+        async with connected(after, tmp_path, **service.environment()) as (agent, _):
+            session = await agent.new_session(cwd=str(project))
+            await agent.prompt(session_id=session.session_id, prompt=said("Run it once more."))
+    assert len(editor.asked) == (2 if answer == "allow_once" else 1)
+    assert any("touch" in option.name for option in editor.asked[0][1])
+    assert len(after.asked) == later
+
+
+async def test_edits_can_be_allowed_for_the_session(tmp_path: Path, project: Path) -> None:
+    editor = Editor("accept_edits")
+    back = {"do": [{"edit": {"path": "greeter.py", "old": "Goodbye", "new": "Hello"}}]}
+    with Service(READ, EDIT, back, HELLO) as service:
+        async with connected(editor, tmp_path, **service.environment()) as (agent, _):
+            session = await agent.new_session(cwd=str(project))
+            await agent.prompt(session_id=session.session_id, prompt=said("Change it and back."))
+    assert (len(editor.asked), editor.of("current_mode_update")[-1].current_mode_id) == (1, "acceptEdits")
 
 
 @pytest.mark.parametrize("answers", [("reject_once",), ()])

@@ -131,6 +131,28 @@ async def test_the_sdk_is_asked_for_permission(options: ClaudeAgentOptions, allo
     assert bool(told.is_error) is not allows
 
 
+@pytest.mark.parametrize(("destination", "remembered"), [("session", False), ("localSettings", True)])
+async def test_an_answer_of_the_sdk_can_hold_for_more_than_one_call(
+    options: ClaudeAgentOptions, destination: Any, remembered: bool
+) -> None:
+    asked: list[ToolPermissionContext] = []
+
+    async def may(_name: str, _given: dict[str, Any], context: ToolPermissionContext) -> PermissionResultAllow:
+        asked.append(context)
+        return PermissionResultAllow(
+            updated_permissions=[replace(one, destination=destination) for one in context.suggestions]
+        )
+
+    async def prompts() -> AsyncIterator[dict[str, Any]]:
+        yield {"type": "user", "message": {"role": "user", "content": "Run it twice."}, "parent_tool_use_id": None}
+
+    run = {"do": [{"run": "touch made-by-a-command"}]}
+    found = await messages(played(options, run, run, HELLO, can_use_tool=may), prompts())
+    assert (len(asked), found[-1].permission_denials) == (1, [])
+    approved = list((Path(options.env["COMPOSITOR_HOME"]) / "approved-rules").glob("*.json"))
+    assert bool(approved) is remembered
+
+
 async def test_a_client_of_the_sdk_interrupts_changes_the_mode_and_goes_on(options: ClaudeAgentOptions) -> None:
     slow = {"say": "a long answer " * 50, "faults": [{"slow": 0.2}]}
     given = played(options, HELLO, slow, WRITE, HELLO, include_partial_messages=True)

@@ -19,6 +19,7 @@ from acp.helpers import update_agent_thought_text
 from msgspec import Struct
 
 from compositor.adapters.enforcement import real_path
+from compositor.adapters.session_grants import SessionGrants
 from compositor.adapters.tools.environment import withheld
 from compositor.adapters.tools.process import run_child
 from compositor.adapters.tools.task_list import Task, TaskList
@@ -26,7 +27,7 @@ from compositor.config.policy_inputs import is_mode_off
 from compositor.opened import Opened
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.visibility import may_be_shown
-from compositor.ports import ModelTransport
+from compositor.ports import ModelTransport, Presence
 from compositor.runtime.agent import Agent
 from compositor.runtime.events import AgentEvent, TurnResult
 from compositor.types.editor import EditorFacts
@@ -86,7 +87,9 @@ class EditorSession:
 
     async def run(self, connect: Connect, ready: Callable[[], None]) -> None:
         """Open the agent, say so, and keep it until `end`."""
-        person = EditorPerson(self._editor.client, self.id, self.opened.around.cwd, self.flush)
+        opened = self.opened
+        grants = SessionGrants(opened.home, opened.places.root, opened.policy.roots[0])
+        person = EditorPerson(self._editor.client, self.id, opened.around.cwd, self.flush, grants)
         hidden = withheld(self.opened.environment.variables)
         terminals = EditorTerminals(self._editor.client, self.id, self.send, hidden) if self._editor.terminals else None
         async with (
@@ -105,10 +108,11 @@ class EditorSession:
                 services=services,
                 interviewer=person,
                 editor=self,
+                presence=Presence(session_rules=lambda: grants.rules),
                 run_command=run_child if terminals is None else terminals.run,
             )
             with store:
-                self._agent = agent
+                self._agent, person.modes = agent, agent.modes
                 ready()
                 await self._end.wait()
                 # The turn under way has been stopped; it is stored before anything is closed.

@@ -14,13 +14,15 @@ from typing import Any
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from compositor.adapters.session_grants import SessionGrants
 from compositor.cli.running import Line, Ran, Running, act_with_agent, drive
 from compositor.cli.streaming import named_surroundings, print_message, stdin_descriptor, surroundings_of
 from compositor.config.flags import parse_mode
 from compositor.config.policy_inputs import is_mode_off
 from compositor.errors import CompositorError, UsageError
 from compositor.opened import Opened
-from compositor.protocol.dialog import Dialog, DialogPerson
+from compositor.ports import Presence
+from compositor.protocol.dialog import Dialog, DialogPerson, Standing
 from compositor.protocol.incoming import MAX_LINE, ControlAnswer, ControlCancel, ControlRequest, Prompt, parse_line
 from compositor.protocol.report import RunReport
 from compositor.runtime.events import TurnResult
@@ -37,6 +39,7 @@ class Conversing:
         self._asks = asks
         self._echoes = echoes
         self._dialog = Dialog(print_message)
+        self._grants = SessionGrants(opened.home, opened.places.root, opened.policy.roots[0])
         self._running: Running | None = None
         self._first = anyio.Event()
         self._put: MemoryObjectSendStream[Prompt | CompositorError]
@@ -48,14 +51,15 @@ class Conversing:
 
     async def _run(self, line: Line) -> Ran[TurnResult | None]:
         self._put, self._take = anyio.create_memory_object_stream[Prompt | CompositorError](float("inf"))
-        person = DialogPerson(self._dialog) if self._asks else None
+        person = DialogPerson(self._dialog, self._standing()) if self._asks else None
+        presence = Presence(session_rules=lambda: self._grants.rules)
         async with self._put, self._take, anyio.create_task_group() as tasks:
             tasks.start_soon(self._read)
             # The program introduces itself before its first prompt; nothing is started for one that says nothing.
             await self._first.wait()
             if not self._take.statistics().current_buffer_used:
                 return Ran(result=None, seconds=0.0)
-            ran = await act_with_agent(self._opened, line, self._report, self._talk, person)
+            ran = await act_with_agent(self._opened, line, self._report, self._talk, person, presence=presence)
             tasks.cancel_scope.cancel()
         return ran
 
@@ -134,20 +138,35 @@ class Conversing:
             "pid": os.getpid(),
         }
 
-    async def _interrupt(self, _fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Ends the turn under way; the run goes on with the next prompt."""
+    def _standing(self) -> Standing:
+        return Standing(
+            give=self._grants.give,
+            save=self._grants.save,
+            set_mode=self._change_mode,
+            stop=self._stop,
+            tell=lambda text: self._report.say({"type": "system", "subtype": "informational", "content": text}),
+        )
+
+    def _stop(self) -> None:
         if self._running is not None:
             self._running.agent.stop()
+
+    async def _interrupt(self, _fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Ends the turn under way; the run goes on with the next prompt."""
+        self._stop()
         return {}
 
     async def _set_mode(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        mode = parse_mode(str(fields.get("mode")))
+        return {"mode": self._change_mode(str(fields.get("mode")))}
+
+    def _change_mode(self, name: str) -> str:
+        mode = parse_mode(name)
         if is_mode_off(mode, self._opened.contract.settings):
             raise UsageError(f"the permission mode {mode.value!r} is disabled by settings")
         if self._running is None or self._running.agent.modes is None:
             raise UsageError("no session runs yet", hint="Start with --permission-mode")
         self._running.agent.modes.change(mode)
-        return {"mode": mode.value}
+        return mode.value
 
 
 _ANSWERS: Mapping[str, Callable[[Conversing, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]] = {

@@ -26,10 +26,10 @@ from compositor.adapters.providers.credentials import MESSAGES_PATH, Endpoint, i
 from compositor.adapters.services import Services
 from compositor.errors import ConfigError
 from compositor.opened import Opened
-from compositor.ports import Asker, Interviewer
+from compositor.ports import Asker, Interviewer, Presence
 from compositor.runtime.agent import Agent
 from compositor.runtime.events import AgentEvent, TurnResult, Watcher
-from compositor.wiring import build_agent, session_services
+from compositor.wiring import NOBODY, build_agent, session_services
 
 if TYPE_CHECKING:
     from compositor.adapters.providers.openai_compatible import OpenAICompatibleTransport
@@ -206,9 +206,15 @@ def drive(work: Callable[[], Awaitable[Ran[T]]]) -> Ran[T]:
 
 
 async def act_with_agent(
-    opened: Opened, line: Line, watch: Watcher, act: Act[T], person: Person | None = None
+    opened: Opened,
+    line: Line,
+    watch: Watcher,
+    act: Act[T],
+    person: Person | None = None,
+    *,
+    presence: Presence = NOBODY,
 ) -> Ran[T]:
-    """The same inside a running event loop. `person` is asked in place of the one at the terminal."""
+    """The same inside a running event loop. `person` is asked in place of the one at the terminal; `presence` is what they say meanwhile."""
     begun = time.monotonic()
     lost: list[OSError] = []
     stops = Stops()
@@ -227,7 +233,13 @@ async def act_with_agent(
     asker = person or NobodyToAsk()
     async with line.transport() as transport, session_services(opened, person) as services:
         agent, store = build_agent(
-            opened, transport=transport, watch=shown, asker=asker, services=services, interviewer=person
+            opened,
+            transport=transport,
+            watch=shown,
+            asker=asker,
+            services=services,
+            interviewer=person,
+            presence=presence,
         )
         with store:
             stops.heard.append(agent.stop)

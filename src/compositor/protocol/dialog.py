@@ -11,8 +11,9 @@ from typing import Any
 
 import anyio
 import msgspec
+from msgspec import Struct
 
-from compositor.errors import UsageError
+from compositor.errors import CompositorError, UsageError
 from compositor.policy.rules import parse_rule
 from compositor.ports import Permission, Question
 from compositor.types.verdicts import PermissionRule, RuleEffect
@@ -76,11 +77,22 @@ class Dialog:
             answered.set()
 
 
+class Standing(Struct, frozen=True, kw_only=True):
+    """What an answer can do beside answering. `give` takes a rule for this session, `save` one for the project; both raise for what is none."""
+
+    give: Callable[[str], None]
+    save: Callable[[str], None]
+    set_mode: Callable[[str], object]
+    stop: Callable[[], None]
+    tell: Callable[[str], None]
+
+
 class DialogPerson:
     """Asks for permission, and puts the model's questions, through the program (`--permission-prompt-tool stdio`)."""
 
-    def __init__(self, dialog: Dialog) -> None:
+    def __init__(self, dialog: Dialog, standing: Standing) -> None:
         self._dialog = dialog
+        self._standing = standing
 
     async def ask(self, permission: Permission) -> bool:
         """Only a clear `allow` for the very input that was asked about is a yes (law 7)."""
@@ -99,7 +111,29 @@ class DialogPerson:
             )
         except UsageError:
             return False
-        return answer.get("behavior") == "allow" and answer.get("updatedInput", asked) in (asked, None)
+        if answer.get("behavior") != "allow" or answer.get("updatedInput", asked) not in (asked, None):
+            if answer.get("interrupt") is True:
+                self._standing.stop()
+            return False
+        for update in answer.get("updatedPermissions") or ():
+            self._take_up(update)
+        return True
+
+    def _take_up(self, update: object) -> None:
+        """What an answer lets hold from now on. A part that cannot be taken up is told and costs nothing else."""
+        fields = update if isinstance(update, dict) else {}
+        try:
+            match fields.get("type"):
+                case "addRules" if fields.get("behavior") == "allow":
+                    keep = self._standing.give if fields.get("destination") == "session" else self._standing.save
+                    for rule in fields.get("rules") or ():
+                        keep(_rule_text(rule))
+                case "setMode":
+                    self._standing.set_mode(str(fields.get("mode")))
+                case kind:
+                    self._standing.tell(f"a permission update of the type {kind!r} is not taken up")
+        except (CompositorError, OSError, KeyError, TypeError) as problem:
+            self._standing.tell(f"a permission update is not taken up: {problem}")
 
     async def answer(self, question: Question) -> str | None:
         options = [{"label": label, "description": about} for label, about in question.options]
@@ -135,6 +169,11 @@ def _suggestions(rule_text: str | None) -> list[Message] | None:
         return None
     value = {"toolName": rule.tool, **({} if rule.specifier is None else {"ruleContent": rule.specifier})}
     return [{"type": "addRules", "rules": [value], "behavior": "allow", "destination": "localSettings"}]
+
+
+def _rule_text(rule: Mapping[str, Any]) -> str:
+    content = rule.get("ruleContent")
+    return str(rule["toolName"]) if content is None else f"{rule['toolName']}({content})"
 
 
 def _unanswered(subtype: str, why: str) -> UsageError:
