@@ -181,6 +181,24 @@ async def test_what_an_editor_sends_along_is_told_under_its_own_name(tmp_path: P
     assert "KEY=abc" not in stored
 
 
+async def test_commands_are_announced_and_can_be_typed(tmp_path: Path, project: Path) -> None:
+    (project / ".claude" / "commands").mkdir(parents=True)
+    head = "---\ndescription: Ships it.\nargument-hint: where\n---\n"
+    (project / ".claude" / "commands" / "ship.md").write_text(f"{head}Ship everything to $ARGUMENTS.\n")
+    editor = Editor()
+    with Service(HELLO) as service:
+        async with connected(editor, tmp_path, **service.environment()) as (agent, _):
+            session = await agent.new_session(cwd=str(project))
+            (ship,) = [
+                one
+                for one in (await editor.until("available_commands_update")).available_commands
+                if one.name == "ship"
+            ]
+            assert (ship.description, ship.input.root.hint) == ("Ships it.", "where")
+            await agent.prompt(session_id=session.session_id, prompt=said("/ship the moon"))
+    assert b"Ship everything to the moon." in service.bodies[0]
+
+
 async def test_a_picture_comes_with_a_prompt(tmp_path: Path, project: Path) -> None:
     from PIL import Image
 

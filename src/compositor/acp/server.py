@@ -204,6 +204,8 @@ class EditorServer:
             terminals = self._serving.terminals and self._has_terminals
             session = EditorSession(opened, EditorSide(client=self._client, terminals=terminals))
             await self._start(session)
+            # It runs once the answer that names the session has been put in line.
+            self._tasks.start_soon(session.announce)
         except CompositorError as problem:
             raise _refusal(problem) from None
         return session

@@ -15,7 +15,7 @@ import anyio
 import msgspec
 from acp import schema
 from acp.exceptions import RequestError
-from acp.helpers import update_agent_thought_text
+from acp.helpers import update_agent_thought_text, update_available_commands
 from msgspec import Struct
 
 from compositor.adapters.enforcement import real_path
@@ -24,6 +24,7 @@ from compositor.adapters.tools.environment import withheld
 from compositor.adapters.tools.process import run_child
 from compositor.adapters.tools.task_list import Task, TaskList
 from compositor.config.policy_inputs import is_mode_off
+from compositor.context.extensions.skills import Skill
 from compositor.opened import Opened
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.visibility import may_be_shown
@@ -149,6 +150,14 @@ class EditorSession:
             return None
         return msgspec.structs.replace(self._looking, age=time.monotonic() - self._looking_since)
 
+    async def announce(self) -> None:
+        """Tell the commands that can be typed as `/name`."""
+        shelf = self.opened.shelf
+        known = () if shelf is None else tuple(skill for skill in shelf.catalog.active if skill.typed)
+        if known:
+            self.send(update_available_commands([_command(skill) for skill in known]))
+            await self.flush()
+
     async def replay(self) -> None:
         """Tell the stored conversation once more."""
         for update in replay(self.opened.conversation.prefix.entries, self.opened.around.cwd):
@@ -225,3 +234,9 @@ class EditorSession:
 
     def _tasks(self) -> tuple[Task, ...]:
         return TaskList(Path(self.opened.home, "tasks", f"{self.id}.json")).all()
+
+
+def _command(skill: Skill) -> schema.AvailableCommand:
+    takes = skill.argument_hint or ("arguments" if skill.arguments else "")
+    given = schema.AvailableCommandInput(root=schema.UnstructuredCommandInput(hint=takes)) if takes else None
+    return schema.AvailableCommand(name=skill.name, description=skill.description or skill.name, input=given)

@@ -127,7 +127,9 @@ class Conversing:
 
     async def _initialize(self, _fields: Mapping[str, Any]) -> Mapping[str, Any]:
         found = named_surroundings(self._opened)
-        commands = [{"name": name, "description": "", "argumentHint": ""} for name in found.commands]
+        commands = [
+            {"name": one.name, "description": one.description, "argumentHint": one.hint} for one in found.commands
+        ]
         return {
             "commands": commands,
             "agents": [{"name": name} for name in found.agents],

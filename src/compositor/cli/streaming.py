@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from compositor.context.wire.canonical import encode_json
-from compositor.protocol.messages import Message, Surroundings
+from compositor.protocol.messages import Command, Message, Surroundings
 from compositor.protocol.report import Reporting, RunReport
 
 if TYPE_CHECKING:
@@ -53,9 +53,12 @@ def named_surroundings(opened: Opened, listings: Sequence[ServerListing] = ()) -
     from compositor.adapters.extension_desk import ExtensionDesk
 
     desk = ExtensionDesk.open(opened.around.cwd, opened.flags, os.environ)
-    skills = [skill.name for skill in desk.skills().active]
+    skills = () if opened.shelf is None else opened.shelf.catalog.active
     return Surroundings(
-        servers=listings, commands=skills, skills=skills, agents=[agent.name for agent in desk.agents().active]
+        servers=listings,
+        commands=[Command(one.name, one.description, one.argument_hint) for one in skills if one.typed],
+        skills=[one.name for one in skills if one.listed],
+        agents=[agent.name for agent in desk.agents().active],
     )
 
 

@@ -48,11 +48,19 @@ from compositor.types.usage import Usage
 Message = dict[str, Any]
 
 
+class Command(Struct, frozen=True):
+    """A command that can be typed as `/name`, and what it takes."""
+
+    name: str
+    description: str = ""
+    hint: str = ""
+
+
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What a run found beside its session: servers as they are now, and the names of commands, skills and agents."""
+    """What a run found beside its session: servers as they are now, commands, and the names of skills and agents."""
 
     servers: Sequence[ServerListing] = ()
-    commands: Sequence[str] = ()
+    commands: Sequence[Command] = ()
     skills: Sequence[str] = ()
     agents: Sequence[str] = ()
 
@@ -70,7 +78,7 @@ def init_message(opened: Opened, found: Surroundings, mode: str) -> Message:
         "mcp_servers": [{"name": one.server, "status": server_status(one)} for one in found.servers],
         "model": contract.model,
         "permissionMode": mode,
-        "slash_commands": list(found.commands),
+        "slash_commands": [command.name for command in found.commands],
         "apiKeySource": contract.credential.variable if contract.credential is not None else "none",
         "agents": list(found.agents),
         "skills": list(found.skills),
