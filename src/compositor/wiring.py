@@ -22,6 +22,8 @@ from compositor.ports import Asker, Editor, Interviewer, ModelTransport, Presenc
 from compositor.telemetry.setup import recorded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from compositor.adapters.checkpoints import FileHistory
     from compositor.adapters.services import Services
     from compositor.adapters.tools.session_tools import SessionTools
@@ -86,7 +88,7 @@ def build_agent(
     from compositor.runtime.parts import Parts
     from compositor.runtime.renewal import CurrentPolicy
 
-    watch, stop_recording = recorded(opened, watch)
+    watch, stop_recording = _heard(opened, watch)
     store, offering = _store(opened), _offering(opened, services)
     line, history = line_parts(opened, store, transport, watch, interviewer), _file_history(opened, watch)
     force, speaks = CurrentPolicy(opened.policy, os.path.realpath), ModelLine(line, opened.account)
@@ -120,6 +122,14 @@ def build_agent(
     agent = Agent(parts, opened.conversation)
     history.follow(lambda: last_prompt(agent.conversation.prefix.entries))
     return agent, store
+
+
+def _heard(opened: Opened, watch: Watcher) -> tuple[Watcher, Callable[[], None]]:
+    """The watcher of a run with what else hears of it: its trace, and the failures behind events; and what ends the trace."""
+    from compositor.runtime.failures import FailureWatcher
+
+    told, stop = recorded(opened, watch)
+    return FailureWatcher(told, opened.diagnostics), stop
 
 
 def _store(opened: Opened) -> JsonlSession:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from compositor._version import __version__
 from compositor.context.compaction.ladder import Trigger
+from compositor.loop.failure_matrix import FailureMet
 from compositor.opened import Opened
 from compositor.runtime.events import (
     AgentEvent,
@@ -156,6 +157,8 @@ def _own_message(event: AgentEvent) -> Message | None:
             return _system("cache_expired", text=text)
         case Mended(cause=cause, remedy=remedy, events=events):
             return _system("request_mended", remedy=type(remedy).__name__, cause=cause, events=events)
+        case FailureMet(row=row, what=what):
+            return _system("failure", **msgspec.structs.asdict(row), what=what)
         case OutputWidened(before=before, limit=limit):
             return _system("output_widened", before=before, limit=limit)
         case _:

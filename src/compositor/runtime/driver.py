@@ -30,17 +30,22 @@ Decisive: TypeAlias = model.Send | model.Wait | model.Answered | model.Failed
 
 
 async def ask_model(
-    compiled: Compiled, transport: ModelTransport, *, watch: Watcher, chance: Callable[[], float]
+    compiled: Compiled,
+    transport: ModelTransport,
+    *,
+    watch: Watcher,
+    chance: Callable[[], float],
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
 ) -> model.Answered | model.Failed:
-    """Send one request until it is answered or given up. `chance` gives numbers in [0, 1)."""
+    """Send one request until it is answered or given up. `chance` gives numbers in [0, 1), `sleep` waits seconds and can be cancelled."""
     machine = model.Attempt(compiled)
     order = _perform(machine.handle(model.Started(), jitter=chance()), watch)
     while not isinstance(order, (model.Answered, model.Failed)):
         match order:
-            case model.Send():
-                order = await _exchange(machine, compiled, transport, watch, chance)
+            case model.Send(compiled=snapshot):
+                order = await _exchange(machine, snapshot, transport, watch, chance)
             case model.Wait(seconds=seconds):
-                await anyio.sleep(seconds)
+                await sleep(seconds)
                 order = _perform(machine.handle(model.TimerFired(), jitter=chance()), watch)
             case None:
                 raise UsageError("an attempt stopped without saying what comes next")

@@ -18,6 +18,7 @@ from compositor.context.compaction.loss import LossReport, Standing
 from compositor.context.wire.assemble import AssembledMessage
 from compositor.loop.attempt import RetryNotice
 from compositor.loop.effects import EndReason
+from compositor.loop.failure_matrix import FailureMet
 from compositor.loop.moves import Move
 from compositor.loop.remedies import Remedy
 from compositor.policy.audit import GateFinding
@@ -230,6 +231,7 @@ AgentEvent: TypeAlias = (
     | Compacted
     | CompactionFailed
     | CompactionProved
+    | FailureMet
     | TurnEnded
 )
 Watcher: TypeAlias = Callable[[AgentEvent], None]

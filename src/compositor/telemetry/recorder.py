@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.metrics import Meter
@@ -22,6 +23,7 @@ from compositor.context.cache.attribution import Attribution
 from compositor.context.wire.assemble import AssembledMessage
 from compositor.insight.contributions import Contribution, contributions
 from compositor.loop.effects import EndReason
+from compositor.loop.failure_matrix import FailureMet
 from compositor.runtime.events import (
     AgentEvent,
     AnswerEnded,
@@ -282,6 +284,8 @@ class Recorder:
             case OutputWidened(before=before, limit=limit):
                 _say(request, "compositor.output_widened", {"before": before, "limit": limit})
                 self._end_request("max_tokens")
+            case FailureMet(row=row):
+                _say(self._turn, "compositor.failure", asdict(row))
             case PrefixMoves(move=move, refused=refused):
                 said = {"lost_tokens": move.lost, "refused": refused, "text": move.text}
                 _say(self._turn, "compositor.prefix_moves", said)

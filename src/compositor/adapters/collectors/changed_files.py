@@ -18,9 +18,19 @@ from compositor.adapters.differences import differ
 from compositor.adapters.files import FileBytes, FileProblem, read_file
 from compositor.adapters.tools.images import is_image
 from compositor.adapters.tools.text_files import decode_text
-from compositor.context.freshness.changed import Changed, Edited, EditedImage, Gone, Replaced, Told, tell_changes
+from compositor.context.freshness.changed import (
+    TOUCHED,
+    Changed,
+    Edited,
+    EditedImage,
+    Gone,
+    Replaced,
+    Told,
+    tell_changes,
+)
 from compositor.context.freshness.file_table import FileTable, FileView, Stamp
 from compositor.ports import Collected, Moment
+from compositor.types.diagnostics import Diagnostic, Severity
 
 _SEARCHED_FOLDERS = 200
 
@@ -63,7 +73,8 @@ class ChangedFilesCollector:
         changes = [_with_move(seen.change, moves) for seen in found if seen.change is not None]
         head = _version_head(self._root)
         told = tell_changes(changes, differ, cause=", as another commit was checked out" if head != self._head else "")
-        return Collected(attachments=told.notes, taken=lambda: self._take(found, told, head))
+        touched = tuple(_touched(seen.before.path) for seen in found if seen.change is None and seen.after is not None)
+        return Collected(attachments=told.notes, diagnostics=touched, taken=lambda: self._take(found, told, head))
 
     def _take(self, found: Sequence[Seen], told: Told, head: str) -> None:
         """From here on the files are known as they are now: each change is told once (R305)."""
@@ -116,6 +127,11 @@ def differing(stamps: Iterable[Stamp]) -> list[Stamp]:
         if now.st_mtime_ns != stamp.mtime_ns or now.st_size != stamp.size or now.st_ino != stamp.inode:
             found.append(stamp)
     return found
+
+
+def _touched(path: str) -> Diagnostic:
+    message = "A file has another time and the same content; nothing is told of it"
+    return Diagnostic(TOUCHED, message, path, Severity.INFO, "freshness")
 
 
 def _restamped(view: FileView, found: FileBytes) -> FileView:

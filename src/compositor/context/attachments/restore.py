@@ -23,6 +23,7 @@ from .kinds import Dedup, Restore
 from .table import guard_problem, kind_of
 
 STEP = "restore"
+DAMAGED = "restore.damaged"
 
 
 class Repeat(enum.StrEnum):
@@ -56,7 +57,7 @@ def restore_attachments(entries: Sequence[TranscriptEntry]) -> Restored:
         problem = guard_problem(attachment.kind, attachment.raw)
         if problem is not None:
             message = f"A stored {attachment.kind!r} is damaged and left out: {problem}"
-            notes.append(Diagnostic("restore.damaged", message, entry.uuid, step=STEP))
+            notes.append(Diagnostic(DAMAGED, message, entry.uuid, step=STEP))
         elif kind_of(attachment.kind).restore is Restore.OBSOLETE:
             message = f"A stored {attachment.kind!r} is of a kind that is no longer used; it is left out"
             notes.append(Diagnostic("restore.obsolete", message, entry.uuid, Severity.INFO, STEP))

@@ -26,6 +26,8 @@ SKILL_TOKENS, SKILLS_TOKENS = 5_000, 25_000
 """Tokens of one invoked skill, and of all (R320)."""
 
 STEP = "compaction.restore"
+UNSHOWN = "text of "
+"""How an omission begins that names a file which is too large to be shown (R324, R393)."""
 PIN = "pinned"
 _PINNED = "The user pinned this. It holds, word for word:\n\n"
 
@@ -99,7 +101,7 @@ def restore_files(contents: Sequence[tuple[str, str | None]], room: Room = Room(
             limit = FILE_TOKENS if size > FILE_TOKENS else room.files
             notes.append(_reference(path, len(lines)))
             omissions.append(
-                _left_out(f"text of {path}", f"about {size:,} tokens do not fit {limit:,} (R318, R319)", path)
+                _left_out(f"{UNSHOWN}{path}", f"about {size:,} tokens do not fit {limit:,} (R318, R319)", path)
             )
             continue
         total += size

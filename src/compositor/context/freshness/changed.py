@@ -20,11 +20,16 @@ EDITED_IMAGE = "edited_image_file"
 MANY = "changed_files"
 MOVED = "was moved to"
 
+TOUCHED = "freshness.touched"
+"""Code of the remark about a file that has another time and the same content (R302, R388)."""
+
 SNIPPETS = 16_384
 """Characters of all differences of one round (R304)."""
 
 STORM = 100
 """More changes than this at once are summed up: a branch was switched, a formatter ran over everything."""
+
+TOO_LONG = f"the differences of this round are longer than {SNIPPETS:,} characters"
 
 _FOLDERS = 40
 
@@ -96,7 +101,7 @@ def _note(change: Changed, differ: Differ, left: int) -> Attachment:
         case Edited(path=path, before=str(before), after=after):
             found = differ(before, after)
             fits = len(found.text) <= left
-            why = "" if fits else f"the differences of this round are longer than {SNIPPETS:,} characters"
+            why = "" if fits else TOO_LONG
             return DiffAttachment(
                 kind=EDITED,
                 path=path,

@@ -35,7 +35,10 @@ def repair_pairs(context: RoundContext, drafts: Sequence[Draft], notes: Notes) -
     if not calls and not any(_has_result(draft) for draft in drafts):
         return drafts
     names = _legal_ids(calls, context)
-    results, rest = _take_results([draft for draft in drafts if at is None or draft is not drafts[at]])
+    others = [draft for draft in drafts if at is None or draft is not drafts[at]]
+    if calls:
+        _note_moved(others[at or 0 :], notes)
+    results, rest = _take_results(others)
     repaired = rest[: at or 0]
     if opening is not None:
         repaired.append(_rename_calls(opening, names))
@@ -44,6 +47,14 @@ def repair_pairs(context: RoundContext, drafts: Sequence[Draft], notes: Notes) -
     _note_strays(results, notes)
     repaired.extend(rest[at or 0 :])
     return repaired
+
+
+def _note_moved(behind: Sequence[Draft], notes: Notes) -> None:
+    """Say what stands between a call and its result and goes behind it (R392)."""
+    last = max((at for at, draft in enumerate(behind) if _has_result(draft)), default=0)
+    for draft in behind[:last]:
+        if not _has_result(draft) and draft.parts:
+            notes.leave_out(STEP, "the place of a note", "results come first (L55); it goes behind them", draft.source)
 
 
 def _without_twins(opening: Draft, notes: Notes) -> Draft:
