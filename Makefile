@@ -86,6 +86,12 @@ mutate: .venv/.dev-stamp ## Break the law modules one operator at a time and see
 bench: .venv/.dev-stamp ## Counts and ratios, never a verdict
 	$(PY) -m benchmarks
 
+.PHONY: bench-peers
+bench-peers: .venv/.dev-stamp ## Other clients beside ours, in an environment of their own (installs them from the package index)
+	@test -x .venv-peers/bin/python || $(BIN)/uv venv --quiet .venv-peers --python $(PY)
+	$(BIN)/uv pip install --quiet --compile-bytecode --python .venv-peers/bin/python --requirement benchmarks/peers/requirements.txt
+	$(PY) -m benchmarks.peers
+
 .PHONY: live
 live: .venv/.dev-stamp ## Ten cheap calls with your own key: where the real service differs from our tables (never in CI)
 	@$(PY) -m scripts.live

@@ -14,7 +14,7 @@ import msgspec
 
 from benchmarks import measure
 
-SECTIONS = ("fold", "startup", "cache", "sums", "memory", "sessions", "replay", "turn", "gather")
+SECTIONS = ("speed", "fold", "startup", "cache", "sums", "memory", "sessions", "replay", "turn", "gather")
 
 
 def main(arguments: list[str]) -> None:
