@@ -121,7 +121,7 @@ def _bulk(size: int) -> Iterator[TranscriptEntry]:
     """Calls with results of 100 kB, `size` bytes in all."""
     rng = random.Random(1)
     yield prompt(0)
-    for number in range(size // 103_000):
+    for number in range(size // 85_000):
         yield from make_round(number, 1, 3_000, rng)
 
 

@@ -28,6 +28,9 @@ from .plain import plain_run
 from .setaside import set_aside, set_newest_image_aside
 from .steps import render_round
 
+MOST = 256
+"""Plain rounds that are compiled together: enough that what it costs to begin does not count, few enough that a large body is not held twice."""
+
 
 class Before(Struct, frozen=True, kw_only=True):
     """What stands before a round, as the values that its rendering needs. `tools` are the names that the head declares."""
@@ -57,7 +60,7 @@ def render_all(before: Before, rounds: Sequence[Sequence[TranscriptEntry]]) -> I
     """All rounds in order; the plain ones among them, as many as follow one another, at once."""
     done = 0
     while done < len(rounds):
-        rendered = _render_plain(before, islice(rounds, done, None)) or _render_one(before, rounds[done])
+        rendered = _render_plain(before, islice(rounds, done, done + MOST)) or _render_one(before, rounds[done])
         done += len(rendered.rounds)
         yield rendered
         before = msgspec.structs.replace(before, legality=rendered.legality, view=rendered.views[-1])

@@ -22,6 +22,7 @@ from .fold import check_end, check_messages
 from .head import check_size
 from .markers import check_markers, read_marks
 from .options import check_option_relations, thinking_kind
+from .plain_body import read_plain
 from .rules import Violation
 from .shape import check_body_shape
 from .tool_rules import check_servers, check_system, check_tools, tool_names
@@ -44,6 +45,15 @@ def check_body(data: bytes, context: WireContext) -> tuple[Violation, ...]:
 
 def _check(data: bytes, context: WireContext) -> Iterator[Violation]:
     yield from check_size(len(data), context)
+    plain = read_plain(data)
+    if plain is not None:
+        body = {**plain.fields, "messages": list(plain.marked.values())}
+        if not any(check_body_shape(body, context)):
+            yield from _check_regions(body, context)
+            messages = [plain.marked.get(at) for at in range(plain.count)]
+            yield from _check_marks({**body, "messages": messages})
+            yield from _check_end(plain.state, body, context)
+            return
     try:
         body = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
@@ -106,6 +116,15 @@ def _is_lone(text: str) -> bool:
 
 def _check_decoded(body: dict[str, Any], data: bytes, context: WireContext) -> Iterator[Violation]:
     yield from check_body_shape(body, context)
+    yield from _check_regions(body, context)
+    yield from _check_marks(body)
+    messages = read_messages(data)
+    if messages is not None:
+        yield from _check_relations(messages, body, context)
+
+
+def _check_regions(body: Mapping[str, Any], context: WireContext) -> Iterator[Violation]:
+    """Tools, servers, system and options."""
     tools = body.get("tools")
     system = body.get("system")
     if isinstance(tools, list):
@@ -117,10 +136,6 @@ def _check_decoded(body: dict[str, Any], data: bytes, context: WireContext) -> I
         yield from _at("system", check_system([{"type": "text", "text": system}], context))
     options = {name: value for name, value in body.items() if name not in _REGIONS}
     yield from check_option_relations(options, context)
-    yield from _check_marks(body)
-    messages = read_messages(data)
-    if messages is not None:
-        yield from _check_relations(messages, body, context)
 
 
 def _at(path: str, violations: Iterable[Violation]) -> Iterator[Violation]:
@@ -140,7 +155,12 @@ def _check_relations(
     messages: list[tuple[WireMessage, bool]], body: Mapping[str, Any], context: WireContext
 ) -> Iterator[Violation]:
     state, violations = check_messages(LegalityState(), [message for message, _ in messages], context)
-    end = check_end(
+    for violation in (*violations, *_check_end(state, body, context)):
+        yield Violation(violation.rule, _as_written(violation.path, messages), violation.message)
+
+
+def _check_end(state: LegalityState, body: Mapping[str, Any], context: WireContext) -> tuple[Violation, ...]:
+    return check_end(
         state,
         context,
         tools=tool_names(body.get("tools")),
@@ -148,8 +168,6 @@ def _check_relations(
         credited=body.get("fallback_credit_token") is not None,
         summarizing=body.get("compaction") is not None,
     )
-    for violation in (*violations, *end):
-        yield Violation(violation.rule, _as_written(violation.path, messages), violation.message)
 
 
 def _as_written(path: str, messages: list[tuple[WireMessage, bool]]) -> str:
