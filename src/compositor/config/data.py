@@ -6,10 +6,14 @@ The one place in the pure half that reads anything, once for each file. Never lo
 from __future__ import annotations
 
 import functools
-from importlib.resources import files
+import pkgutil
 
 
 @functools.cache
 def read_data(name: str) -> bytes:
     """The bytes of a data file, by its path below this package: `read_data("profiles/claude.json")`."""
-    return files(__package__ or "compositor.config").joinpath(name).read_bytes()
+    # `importlib.resources` would load twenty modules more, in every start of the program.
+    data = pkgutil.get_data(__package__ or "compositor.config", name)
+    if data is None:
+        raise FileNotFoundError(f"the package has no data file {name!r}")
+    return data

@@ -19,7 +19,6 @@ from msgspec import Struct
 
 from compositor.context.tools.builtin import BUILTIN
 from compositor.context.tools.display import counted, display_call
-from compositor.context.tools.html_text import html_to_markdown
 from compositor.ports import ToolScope
 from compositor.types.json import repair_text
 from compositor.types.tools import ToolCall, ToolDefinition, ToolOutcome
@@ -211,6 +210,8 @@ def _read(url: str, response: httpx2.Response, kind: str, body: bytes) -> Page:
     text = body.decode(_charset(response.headers), "replace")
     title = ""
     if "html" in kind:
+        from compositor.context.tools.html_text import html_to_markdown  # its parser is for pages alone
+
         text, title = html_to_markdown(text, url)
     return Page(
         url=url,

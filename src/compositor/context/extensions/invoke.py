@@ -6,7 +6,6 @@ that is `substitute.py`.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -58,6 +57,8 @@ def unknown_call(prompt: str, catalog: Catalog[Skill]) -> str | None:
     if skill is not None:
         return f"the {skill.kind.value} {name!r} is for the model alone: its head says 'user-invocable: false'"
     names = [skill.name for skill in catalog.active if skill.typed]
+    import difflib  # for a misspelling alone
+
     near = difflib.get_close_matches(name, names, n=1)
     return f"there is no skill or command '/{name}'" + (f"; the nearest is '/{near[0]}'" if near else "")
 
