@@ -14,6 +14,7 @@ DATA_DOOR = PurePosixPath("src/compositor/config/data.py")
 FORBIDDEN_MODULES = frozenset(CONTRACTS["pure"]["forbidden_modules"]) | {
     "importlib.resources",
     "io.open",
+    "pkgutil",
     "urllib.request",
 }
 PURE_PATHS = frozenset({"PurePath", "PurePosixPath", "PureWindowsPath"})
@@ -27,7 +28,7 @@ def test_the_pure_half_touches_nothing() -> None:
         f"{module.path}:{line}: {what}"
         for module in pure_modules()
         for line, what in impurities(module.syntax)
-        if not (PurePosixPath(module.path) == DATA_DOOR and what == "imports importlib.resources")
+        if not (PurePosixPath(module.path) == DATA_DOOR and what == "imports pkgutil")
     ]
     assert found == []
 
