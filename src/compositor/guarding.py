@@ -38,9 +38,13 @@ from compositor.types.verdicts import Allow, Deny, PermissionRule
 class Guarding(Struct, frozen=True, kw_only=True):
     """What the parts are made for.
 
+    <<<<<<< HEAD
     `load` reads the settings anew, `plan` makes a policy of them, `granted` gives rules of the moment, `force` holds the policy in force. `approvals`
     are files whose change counts like that of settings. `ways` run handlers that are no child process and no HTTP server. `instructions` are
     the instruction files of the start: path and level.
+    =======
+    `approvals` are files whose change counts like that of settings, `batch_tokens` is what all results of a message may cost.
+    >>>>>>> ea47da7 (Limits for results are shares of a small window; the sums of word search stand once; sixty queries that never tuned the ranking)
     """
 
     settings: Settings
@@ -54,6 +58,7 @@ class Guarding(Struct, frozen=True, kw_only=True):
     asker: Asker
     watch: Watcher
     places: SettingsPlaces
+    batch_tokens: int
     load: Callable[[], Settings]
     plan: Callable[[Settings], Policy]
     granted: Callable[[], tuple[PermissionRule, ...]] = tuple
@@ -121,7 +126,7 @@ def build_guard(given: Guarding) -> Guard:
         scope=lambda: scope,
         judge=gatekeeper.judge,
         watch=given.watch,
-        limit=_limiting(given.tools.box.files, edges.outputs),
+        limit=_limiting(given.tools.box.files, edges.outputs, given.batch_tokens),
         after=hooks.after_call,
     )
 
@@ -156,11 +161,11 @@ def _hooks(given: Guarding, edges: Enforcement, scope: Callable[[], ToolScope]) 
     )
 
 
-def _limiting(files: FileTable, folder: str) -> Callable[[Sequence[ToolOutcome]], tuple[ToolOutcome, ...]]:
+def _limiting(files: FileTable, folder: str, tokens: int) -> Callable[[Sequence[ToolOutcome]], tuple[ToolOutcome, ...]]:
     """The limit of a batch; what of it was moved to a file no longer stands before the model."""
 
     def limit(outcomes: Sequence[ToolOutcome]) -> tuple[ToolOutcome, ...]:
-        limited = limit_batch(outcomes, folder)
+        limited = limit_batch(outcomes, folder, tokens)
         if limited != tuple(outcomes):
             files.fade()
         return limited

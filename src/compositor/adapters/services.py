@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import anyio
 from msgspec import Struct
 
+from compositor.context.tools.limits import RESULT_TOKENS
 from compositor.ports import Interviewer
 from compositor.types.languages import LanguageServer
 from compositor.types.request import HeadTool
@@ -43,6 +44,7 @@ async def run_services(
     told: tuple[HeadTool, ...] = (),
     interviewer: Interviewer | None = None,
     languages: tuple[LanguageServer, ...] = (),
+    result_tokens: int = RESULT_TOKENS,
 ) -> AsyncIterator[Services]:
     """The services of one session; servers start in the background. `told` are tools that an earlier part of the session was told."""
     background = Background()
@@ -54,7 +56,9 @@ async def run_services(
             from .mcp.session import make_servers
 
             elicit = None if interviewer is None else elicitor(interviewer)
-            running = make_servers(servers, roots=roots, home=home, env=env, told=told, elicit=elicit)
+            running = make_servers(
+                servers, roots=roots, home=home, env=env, told=told, elicit=elicit, tokens=result_tokens
+            )
             await stack.enter_async_context(running.running())
         speaking = None
         if languages:

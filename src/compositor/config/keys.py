@@ -203,6 +203,10 @@ OWN: Mapping[str, Key] = {
         _one_of("delta", "section"),
         "How servers' instructions reach the model: as a note when they change, or in the system prompt, which then moves.",
     ),
+    "turnResultTokens": _key(
+        _whole(1_000),
+        "What all tool results that answer one message may cost; unset means 60,000, or 30% of a small window.",
+    ),
     "languageServers": _key(
         MapOf(OBJECT), "Language servers for the tool `LSP`, by name; see tools.md.", scope=Scope.USER
     ),

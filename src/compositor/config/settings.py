@@ -66,6 +66,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     telemetry: bool = False
     agents_md: bool = True
     mcp_instructions: Literal["delta", "section"] = "delta"
+    turn_result_tokens: int | None = None
     language_servers: dict[str, dict[str, Any]] = {}
     tool_search: Literal["client", "provider"] = "client"
     profile_instructions: str = ""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compositor.context.tools.limits import PREVIEW_CHARACTERS, Kept, kind_of, preview, too_long
+from compositor.context.tools.limits import PREVIEW_CHARACTERS, Kept, Limits, kind_of, plan_limits, preview, too_long
 
 KEPT = Kept(path="/out/x.txt", described="All of it is in /out/x.txt")
 
@@ -53,3 +53,17 @@ def test_a_cut_never_falls_inside_a_character(text):
 )
 def test_kinds_are_told_by_the_first_character(text, kind):
     assert kind_of(text) == kind
+
+
+@pytest.mark.parametrize(
+    ("window", "asked", "result", "batch"),
+    [
+        (1_000_000, None, 25_000, 60_000),
+        (200_000, None, 25_000, 60_000),
+        (32_000, None, 4_000, 9_600),
+        (32_000, 20_000, 4_000, 20_000),
+    ],
+)
+def test_limits_are_shares_of_a_small_window(window, asked, result, batch):
+    """F40."""
+    assert plan_limits(window, asked) == Limits(result=result, batch=batch)

@@ -47,12 +47,13 @@ class McpServers(Mapping[str, Tool]):
         known: Mapping[str, str] | None = None,
         elicit: Callable[[str, Any], Awaitable[Any]] | None = None,
         auth: Callable[[McpServer], Any] = lambda _server: None,
+        tokens: int = RESULT_TOKENS,
     ) -> None:
         env = around.env
         start = _milliseconds(env.get("MCP_TIMEOUT")) or START_SECONDS
         self._first_seconds = start if env.get("MCP_CONNECTION_NONBLOCKING") == "0" else FIRST_SECONDS
         self._call_seconds = _milliseconds(env.get("MCP_TOOL_TIMEOUT")) or CALL_SECONDS
-        self._tokens = _positive(env.get("MAX_MCP_OUTPUT_TOKENS")) or RESULT_TOKENS
+        self._tokens = _positive(env.get("MAX_MCP_OUTPUT_TOKENS")) or tokens
         self._names = (
             NameMap({}, {}) if known is None else NameMap(dict(known), {wire: real for real, wire in known.items()})
         )

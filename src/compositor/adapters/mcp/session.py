@@ -14,6 +14,7 @@ from compositor.config.flags import SOURCES, Flags
 from compositor.config.mcp_servers import Approvals, ServerChoice, choose_servers
 from compositor.config.settings import Settings
 from compositor.config.trust import Trust
+from compositor.context.tools.limits import RESULT_TOKENS
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.request import HeadTool
 from compositor.types.servers import McpServer
@@ -79,10 +80,11 @@ def make_servers(
     told: Iterable[HeadTool] = (),
     elicit: Callable[[str, Any], Awaitable[Any]] | None = None,
     auth: Callable[[McpServer], Any] | None = None,
+    tokens: int = RESULT_TOKENS,
 ) -> McpServers:
     """The servers, not started yet. `told` are the tools an earlier part of the session was told: they keep their names.
 
-    `auth` gives what an HTTP server is sent; without it, tokens that were stored before.
+    `tokens` is the most that one result may cost; `MAX_MCP_OUTPUT_TOKENS` wins. `auth` gives what an HTTP server is sent; without it, tokens that were stored before.
     """
     from .login import stored_auth
     from .servers import McpServers
@@ -97,5 +99,6 @@ def make_servers(
             if tool.origin.source.name.startswith("mcp__")
         },
         elicit=elicit,
+        tokens=tokens,
         auth=auth or (lambda server: stored_auth(server, Path(home))),
     )

@@ -6,13 +6,13 @@ Decides the choice: at most five, at most 5,000 tokens together, ties by path, n
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from msgspec import Struct, structs
 
+from compositor.context.ranking import rarity, relative_length, saturated, split_words
 from compositor.context.tokens import estimate_tokens
 from compositor.types.attachments import TextAttachment
 
@@ -32,7 +32,6 @@ OPENING = (
 _LEAST_TOKENS = 200
 _K1, _B = 1.5, 0.75
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _STOP = frozenset(
     "a about above after again all also am an and any are as at be because been before being below between both but by can "
     "could did do does doing down during each else every few file files for from further get had has have having he her here "
@@ -74,11 +73,9 @@ def ranked(notes: Sequence[Note], query: str) -> list[Note]:
     spread = Counter(word for document in documents for word in document)
 
     def score(document: Counter[str], length: int) -> float:
-        hold = _K1 * (1 - _B + _B * length / average)
+        held = relative_length(length, average, _B)
         shared = (word for word in asked if word in document)
-        return math.fsum(
-            _rarity(len(notes), spread[word]) * document[word] * (_K1 + 1) / (document[word] + hold) for word in shared
-        )
+        return math.fsum(rarity(len(notes), spread[word]) * saturated(document[word] / held, _K1) for word in shared)
 
     scores = [score(document, length) for document, length in zip(documents, lengths, strict=True)]
     order = sorted(range(len(notes)), key=lambda place: (-scores[place], notes[place].file.path))
@@ -87,8 +84,7 @@ def ranked(notes: Sequence[Note], query: str) -> list[Note]:
 
 def words(text: str) -> list[str]:
     """The words of a text, a path or a name, cut at capitals and punctuation, in lower case, without filler."""
-    found = (match.group().lower() for match in _WORD.finditer(text))
-    return [word for word in found if len(word) > 1 and word not in _STOP]
+    return [word for word in split_words(text) if len(word) > 1 and word not in _STOP]
 
 
 @lru_cache(maxsize=1_024)
@@ -96,10 +92,6 @@ def _document(name: str, text: str) -> Counter[str]:
     """The words of a note; those of its name, without the ending that every note has, count twice more."""
     plain = name.rpartition(".")[0]
     return Counter(words(f"{plain} {plain} {text}"))
-
-
-def _rarity(count: int, containing: int) -> float:
-    return math.log(1 + (count - containing + 0.5) / (containing + 0.5))
 
 
 def _fitted(note: Note, left: int) -> ChosenNote:

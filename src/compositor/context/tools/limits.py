@@ -20,6 +20,10 @@ RESULT_TOKENS: Final = 25_000
 BATCH_TOKENS: Final = 60_000
 """Most tokens of all results that answer one message."""
 
+RESULT_SHARE: Final = 0.125
+BATCH_SHARE: Final = 0.3
+"""Shares of a small window that one result of a server, and all results that answer one message, may take at most."""
+
 PREVIEW_CHARACTERS: Final = 2_000
 """Of a long result: so much from its beginning and so much from its end."""
 
@@ -32,6 +36,21 @@ class Kept(Struct, frozen=True, kw_only=True):
 
     path: str | None
     described: str
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """In tokens: one result of a server, and all results that answer one message."""
+
+    result: int = RESULT_TOKENS
+    batch: int = BATCH_TOKENS
+
+
+def plan_limits(window: int, batch: int | None = None) -> Limits:
+    """The limits in a window of so many tokens. `batch` is what a person asks for all results of a message."""
+    return Limits(
+        result=min(RESULT_TOKENS, int(RESULT_SHARE * window)),
+        batch=batch or min(BATCH_TOKENS, int(BATCH_SHARE * window)),
+    )
 
 
 def tokens_of(text: str) -> int:

@@ -5,13 +5,13 @@ Decides the ranking. The same tools and the same query always give the same list
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, Final
 
+from compositor.context.ranking import rarity, relative_length, saturated, split_words
 from compositor.types.json import decode_json
 from compositor.types.tools import ToolDefinition
 
@@ -41,7 +41,6 @@ _SHORTEST_HALF: Final = 3
 # A description's first words say what the tool is for; what follows is how to call it.
 _MAX_DESCRIPTION: Final = 1_500
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 # Who asks a question wants to read something.
 _QUESTION = re.compile(r"^\s*(?:who|what|which|when|where)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
@@ -160,7 +159,7 @@ class ToolIndex:
             }
         )
         count = len(self._documents)
-        return {meaning: math.log(1 + (count - n + 0.5) / (n + 0.5)) for meaning, n in containing.items()}
+        return {meaning: rarity(count, n) for meaning, n in containing.items()}
 
     def _scores(self, query: str) -> dict[str, float]:
         asked = dict.fromkeys(words(_QUESTION.sub("get", query)))
@@ -188,12 +187,12 @@ class ToolIndex:
         return max(found)
 
     def _value(self, weight: float, meaning: frozenset[str]) -> float:
-        return self._rarity[meaning] * weight * (_K1 + 1) / (weight + _K1) if weight else 0.0
+        return self._rarity[meaning] * saturated(weight, _K1) if weight else 0.0
 
 
 def words(text: str) -> tuple[str, ...]:
     """The words of a text or name, cut at capitals and underscores, lower case, endings taken off, without filler."""
-    return tuple(_stem(word) for word in (found.lower() for found in _WORD.findall(text)) if word not in _STOP)
+    return tuple(_stem(word) for word in split_words(text) if word not in _STOP)
 
 
 def summary(tool: ToolDefinition, limit: int) -> str:
@@ -240,7 +239,7 @@ def _parts(name: str) -> tuple[str, str]:
 def _weighted(fields: Mapping[str, Sequence[str]], average: Mapping[str, float]) -> Mapping[str, float]:
     found: dict[str, float] = {}
     for field, (weight, hold) in _FIELDS.items():
-        relative = 1 - hold + hold * len(fields[field]) / average[field]
+        relative = relative_length(len(fields[field]), average[field], hold)
         for word, count in Counter(fields[field]).items():
             found[word] = found.get(word, 0.0) + weight * count / relative
     return found
