@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,7 @@ from tests.corpus.mcp_lists import raw_tools, recorded_tools
 pytestmark = pytest.mark.corpus
 
 WINDOW = 200_000
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "mcp.md"
 HEADERS = {"anthropic-version": "2026-10-21"}
 
 
@@ -91,6 +93,21 @@ def test_deferral_costs_a_small_part_of_the_definitions():
         full = catalog_tokens(tool for listing in one for tool in listing.tools)
         told = sum(tokens_of(note.text) for note in news(one).notes)
         assert told < full / 3, (one[0].server, full, told)
+
+
+def row(name, offered):
+    full = catalog_tokens(tool for listing in offered for tool in listing.tools)
+    told = sum(tokens_of(note.text) for note in news(offered).notes)
+    count = sum(len(listing.tools) for listing in offered)
+    return f"| {name} | {count} | {full:,} | {told:,} | {1 - told / full:.0%} |"
+
+
+@pytest.mark.req("R250")
+def test_the_table_of_the_docs_says_what_is_measured():
+    offered = sorted(listings(recorded_tools()[0]), key=lambda listing: listing.server)
+    rows = [*(row(listing.server, [listing]) for listing in offered), row("all of them", offered)]
+    page = DOCS.read_text("utf-8").splitlines()
+    assert [line for line in page if line in rows] == rows
 
 
 @pytest.mark.req("R241")

@@ -61,3 +61,22 @@ def test_each_reader_has_static_bytes_of_its_own_and_keeps_them(tmp_path: Path) 
 def test_the_switch_of_the_minimal_prompt_can_be_off(tmp_path: Path, value: str, blocks: int) -> None:
     one = opened(tmp_path, environ={"COMPOSITOR_MINIMAL": value})
     assert len(one.conversation.prefix.head.parts.system) == blocks
+
+
+@pytest.mark.req("R249")
+def test_ability_and_persona_travel_in_regions_of_their_own(tmp_path: Path) -> None:
+    def tools(one: Opened) -> list[bytes]:
+        return [chunk.data for chunk in one.conversation.prefix.head.tools]
+
+    plain = opened(tmp_path / "plain")
+    personas = (
+        opened(tmp_path / "custom", Flags(system_prompt=PromptText("You are a pirate."))),
+        opened(tmp_path / "appended", Flags(append_system_prompt=(PromptText("Answer in rhyme."),))),
+        opened(tmp_path / "learner", reader="learner"),
+        opened(tmp_path / "autonomous", autonomous=True),
+    )
+    assert all(tools(one) == tools(plain) for one in personas)
+    assert len({static_text(one) for one in (plain, *personas)}) >= 4
+    fewer = opened(tmp_path / "fewer", Flags(tools=("Read", "Grep")))
+    assert len(tools(fewer)) == 2
+    assert static_text(fewer) == static_text(plain)

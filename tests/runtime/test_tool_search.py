@@ -111,7 +111,7 @@ turns:
 """
 
 
-@pytest.mark.req("R243", "R246", "R251")
+@pytest.mark.req("R243", "R246")
 @pytest.mark.parametrize(("model", "is_added"), [("opus", True), ("sonnet", False)])
 async def test_without_a_search_a_late_tool_is_added_behind_what_was_sent_where_the_model_takes_it(
     session, model, is_added

@@ -17,7 +17,7 @@ from tests.properties.strategies import MODEL
 BOTH = ("global", "org")
 
 
-@pytest.mark.req("R086", "R087", "R088", "R089", "R090")
+@pytest.mark.req("R086", "R087", "R088", "R089", "R090", "R251")
 @pytest.mark.parametrize(
     ("offered", "servers", "first", "expected"),
     [
