@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import anyio
 import msgspec
 
 from compositor.adapters.providers.anthropic import AnthropicTransport
@@ -75,6 +76,7 @@ class ServerRun:
             agent, store = build_agent(
                 opened, transport=transport, watch=self.events.append, asker=Yes(), services=services
             )
+            self.servers = services.servers
             with store:
                 self.path = Path(store.path)
                 result = await agent.submit(prompt)
@@ -90,3 +92,18 @@ class ServerRun:
 
     def outcomes(self):
         return [event.outcome for event in self.events if isinstance(event, CallEnded)]
+
+    async def offer_late(self, agent):
+        """The server offers one more tool, says so behind a call, and is heard."""
+        self.offer("echo", "fail", "crash", "long", "late")
+        result = await agent.submit("call it")
+        for _ in range(3_000):
+            (listing,) = await self.servers.listings()
+            if "mcp__my_server__late" in [tool.wire for tool in listing.tools]:
+                return result
+            await anyio.sleep(0.01)
+        raise AssertionError("the server's change was not heard")
+
+
+async def go_on(agent):
+    return await agent.submit("go on")

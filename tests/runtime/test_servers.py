@@ -10,10 +10,10 @@ import pytest
 from compositor.adapters.sessions.reading import read_transcript
 from compositor.context.view import view_bytes
 from compositor.loop.effects import EndReason
-from compositor.runtime.events import CallEnded, HeadRenewed
+from compositor.runtime.events import HeadRenewed
 from compositor.types.entries import AttachmentEntry, MarkerEntry
 from compositor.types.tools import OutcomeKind
-from tests.runtime.server_run import SEARCH, ServerRun
+from tests.runtime.server_run import SEARCH, ServerRun, go_on
 
 pytestmark = pytest.mark.anyio
 
@@ -84,26 +84,16 @@ async def test_a_server_that_crashes_costs_one_call_and_comes_back(session):
 
 CHANGE = """
 turns:
+  - {say: Here.}
   - {do: [{call: {tool: mcp__my_server__echo, input: {text: one}}}]}
-  - {do: [{call: {tool: mcp__my_server__echo, input: {text: two}}}]}
-  - {do: [{run: "sleep 0.5"}]}
+  - {say: Called.}
   - {say: Done.}
 """
 
 
 @pytest.mark.req("R243", "R244")
 async def test_a_tool_that_comes_late_is_told_at_the_tail(session):
-    class Events(list):
-        def append(self, event):
-            if isinstance(event, CallEnded) and not self.outcome:
-                self.outcome = True
-                session.offer("echo", "fail", "crash", "long", "late")
-            super().append(event)
-
-        outcome = False
-
-    session.events = Events()
-    await session.run(CHANGE)
+    await session.run(CHANGE, then=(session.offer_late, go_on))
     first, *_, last = session.bodies()
     assert last["tools"][: len(first["tools"])] == first["tools"]
     assert last["tools"][-1]["name"] == "mcp__my_server__late"

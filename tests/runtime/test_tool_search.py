@@ -11,9 +11,8 @@ from compositor.adapters.sessions.reading import read_transcript
 from compositor.context.view import view_bytes
 from compositor.emulator.profile import catalog
 from compositor.loop.effects import EndReason
-from compositor.runtime.events import CallEnded
 from compositor.types.entries import MarkerEntry
-from tests.runtime.server_run import SEARCH, ServerRun
+from tests.runtime.server_run import SEARCH, ServerRun, go_on
 
 pytestmark = pytest.mark.anyio
 
@@ -103,9 +102,9 @@ async def test_a_tool_that_was_found_can_be_called_at_once_behind_a_compaction_a
 
 ADDED = """
 turns:
+  - {say: Here.}
   - {do: [{call: {tool: mcp__my_server__echo, input: {text: one}}}]}
-  - {do: [{call: {tool: mcp__my_server__echo, input: {text: two}}}]}
-  - {do: [{run: "sleep 0.5"}]}
+  - {say: Called.}
   - {do: [{call: {tool: mcp__my_server__late, input: {text: three}}}]}
   - {when: {result_contains: "late: three"}, say: Done.}
 """
@@ -116,16 +115,9 @@ turns:
 async def test_without_a_search_a_late_tool_is_added_behind_what_was_sent_where_the_model_takes_it(
     session, model, is_added
 ):
-    class Events(list):
-        def append(self, event):
-            if isinstance(event, CallEnded):
-                session.offer("echo", "fail", "crash", "long", "late")
-            super().append(event)
-
-    session.events = Events()
     session.environ["ENABLE_TOOL_SEARCH"] = "false"
     session.models = catalog()
-    result = await session.run(ADDED, model=model)
+    result = await session.run(ADDED, then=(session.offer_late, go_on), model=model)
     first, *_, last = session.bodies()
     views = [view_bytes(compiled) for compiled in session.compiled()]
     assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(views))
