@@ -66,6 +66,7 @@ def make_guard(given: Gating, asker: Asker, presence: Presence, ask_model: Handl
             asker=asker,
             watch=given.watch,
             places=opened.places,
+            batch_tokens=opened.limits.batch,
             load=lambda: current_settings(opened.flags, opened.places),
             plan=plan,
             granted=lambda: (*grants.rules, *presence.session_rules()),

@@ -38,13 +38,9 @@ from compositor.types.verdicts import Allow, Deny, PermissionRule
 class Guarding(Struct, frozen=True, kw_only=True):
     """What the parts are made for.
 
-    <<<<<<< HEAD
     `load` reads the settings anew, `plan` makes a policy of them, `granted` gives rules of the moment, `force` holds the policy in force. `approvals`
     are files whose change counts like that of settings. `ways` run handlers that are no child process and no HTTP server. `instructions` are
-    the instruction files of the start: path and level.
-    =======
-    `approvals` are files whose change counts like that of settings, `batch_tokens` is what all results of a message may cost.
-    >>>>>>> ea47da7 (Limits for results are shares of a small window; the sums of word search stand once; sixty queries that never tuned the ranking)
+    the instruction files of the start: path and level. `batch_tokens` is what all results of a message may cost.
     """
 
     settings: Settings

@@ -35,6 +35,7 @@ from compositor.config.mcp_servers import ServerChoice
 from compositor.config.price import priced
 from compositor.config.settings import Settings
 from compositor.context.prompt.compute import DEBUG_VARIABLE, SectionMemo
+from compositor.context.tools.limits import Limits, plan_limits
 from compositor.context.transcript.codec import SessionHeader
 from compositor.context.transcript.history import History
 from compositor.context.transcript.journal import last_send
@@ -92,6 +93,12 @@ class Opened(Struct, frozen=True, kw_only=True):
     shelf: SkillShelf | None = None
     languages: tuple[LanguageServer, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def limits(self) -> Limits:
+        """What results may cost in the window of the run."""
+        own = self.contract.settings.compositor
+        return plan_limits(self.contract.window.tokens, own.turn_result_tokens)
 
 
 def open_session(opening: Opening) -> Opened:

@@ -15,7 +15,6 @@ from compositor.adapters.ids import UuidSource
 from compositor.adapters.sessions.jsonl import JsonlSession
 from compositor.adapters.tools.process import CommandRunner, run_child
 from compositor.context.messages.human import last_prompt
-from compositor.context.tools.limits import Limits, plan_limits
 from compositor.lining import line_parts, memory_keeper, web_searcher
 from compositor.loop.answer_form import parse_form
 from compositor.opened import Opened
@@ -61,7 +60,7 @@ def session_services(opened: Opened, interviewer: Interviewer | None = None) -> 
         told=opened.conversation.prefix.head.parts.tools,
         interviewer=interviewer,
         languages=opened.languages,
-        result_tokens=_limits(opened).result,
+        result_tokens=opened.limits.result,
     )
 
 
@@ -279,70 +278,3 @@ def _tools(
     )
     tools.box.files.seed(file_views(opened.around.memory))
     return tools
-
-
-def _guarded(
-    opened: Opened, store: JsonlSession, tools: SessionTools, *, asker: Asker, watch: Watcher, presence: Presence
-) -> tuple[Guard, Skills | None]:
-    """The gate, and the skills that pass it and bring rules of their own into it."""
-    from compositor.runtime.skills import Grants
-    from compositor.skilled import make_skills
-
-    grants = Grants()
-
-    def granted() -> tuple[PermissionRule, ...]:
-        return (*grants.rules, *presence.session_rules())
-
-    guard = _guard(opened, store, tools, asker=asker, watch=watch, granted=granted)
-    return guard, make_skills(opened, guard, tools, grants, watch)
-
-
-def _guard(
-    opened: Opened,
-    store: JsonlSession,
-    tools: SessionTools,
-    *,
-    asker: Asker,
-    watch: Watcher,
-    granted: Callable[[], tuple[PermissionRule, ...]],
-) -> Guard:
-    """What every call passes before it runs, and the borders it runs in."""
-    from compositor.guarding import Guarding, build_guard
-
-    contract, around = opened.contract, opened.around
-
-    def plan(settings: Settings) -> Policy:
-        inputs = collect_policy(opened.flags, settings, contract.trust, around.cwd)
-        renewed = msgspec.structs.replace(contract, settings=settings, policy=inputs)
-        policy = plan_policy(renewed, around, interactive=opened.policy.interactive)[0]
-        return approved_policy(policy, Path(opened.home), opened.places)
-
-    return build_guard(
-        Guarding(
-            settings=contract.settings,
-            policy=opened.policy,
-            env=opened.environment.variables,
-            home=opened.home,
-            session_id=opened.header.session_id,
-            transcript=store.path,
-            clock=opened.clock,
-            tools=tools,
-            asker=asker,
-            watch=watch,
-            places=opened.places,
-            batch_tokens=_limits(opened).batch,
-            load=lambda: current_settings(opened.flags, opened.places),
-            plan=plan,
-            granted=granted,
-            approvals=(str(approved_file(Path(opened.home), opened.places.root)),),
-        )
-    )
-
-
-def _limits(opened: Opened) -> Limits:
-    contract = opened.contract
-    return plan_limits(contract.window.tokens, contract.settings.compositor.turn_result_tokens)
-
-
-def _resolved(path: str) -> ResolvedPath:
-    return ResolvedPath(path, os.path.realpath(path))
