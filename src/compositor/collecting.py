@@ -67,8 +67,9 @@ def _sources(given: Collecting) -> Iterable[Source]:
         name="mentions", collector=_mentions(given), matters="What the prompt names with @ could not be looked up"
     )
     yield Source(name="reminders", collector=_reminders(given))
-    if opened.shelf is not None and "Skill" in opened.contract.tools:
-        yield Source(name="skills", collector=SkillCollector(opened.shelf, _listing_room(opened)))
+    tools = {"Agent", "Skill"} & set(opened.contract.tools)
+    if opened.shelf is not None and tools:
+        yield Source(name="skills", collector=SkillCollector(opened.shelf, _listing_room(opened), tools))
     memory = MemoryCollector(around.memory_place, around.memory, files.seed)
     yield Source(name="memory", collector=memory)
     yield Source(

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from compositor.adapters.approvals_rules import approved_file
+from compositor.adapters.enforcement import Enforcement
 from compositor.adapters.hooks.served import served
 from compositor.adapters.tools.session_tools import SessionTools
 from compositor.config.policy_inputs import collect_policy
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 
 
 class Gating(Struct, frozen=True, kw_only=True):
-    """What of a session the gate is made of. The servers of `services` run hooks that are a tool."""
+    """What of a session the gate is made of. The servers of `services` run hooks that are a tool.
+
+    `edges` are the opened parts of the session that this one works for, where it works for one.
+    """
 
     opened: Opened
     force: CurrentPolicy
@@ -40,6 +44,7 @@ class Gating(Struct, frozen=True, kw_only=True):
     services: Services | None
     transcript: str
     watch: Watcher
+    edges: Enforcement | None = None
 
 
 def make_guard(given: Gating, asker: Asker, presence: Presence, ask_model: HandlerWay) -> tuple[Guard, Skills | None]:
@@ -77,6 +82,7 @@ def make_guard(given: Gating, asker: Asker, presence: Presence, ask_model: Handl
             },
             instructions=tuple((one.path, one.file.level.name.lower()) for one in around.memory.files),
             is_resumed=opened.conversation.leaf is not None,
+            branches=given.edges,
         )
     )
     return guard, make_skills(opened, guard, given.tools, grants, given.watch)

@@ -40,7 +40,8 @@ class Guarding(Struct, frozen=True, kw_only=True):
 
     `load` reads the settings anew, `plan` makes a policy of them, `granted` gives rules of the moment, `force` holds the policy in force. `approvals`
     are files whose change counts like that of settings. `ways` run handlers that are no child process and no HTTP server. `instructions` are
-    the instruction files of the start: path and level. `batch_tokens` is what all results of a message may cost.
+    the instruction files of the start: path and level. `batch_tokens` is what all results of a message may cost. `branches` are the opened parts of the
+    session that an agent works for; without them they are opened.
     """
 
     settings: Settings
@@ -62,6 +63,7 @@ class Guarding(Struct, frozen=True, kw_only=True):
     ways: Mapping[HookKind, HandlerWay] = {}
     instructions: tuple[tuple[str, str], ...] = ()
     is_resumed: bool = False
+    branches: Enforcement | None = None
 
 
 class Guard(Struct, frozen=True, kw_only=True):
@@ -74,24 +76,18 @@ class Guard(Struct, frozen=True, kw_only=True):
     hooks: Hooks
     judge_quietly: Callable[[ToolCall], Awaitable[Admission]]
     close: Callable[[], None]
+    edges: Enforcement
     note: Callable[[ToolCall, bool, str], None]
 
 
 def build_guard(given: Guarding) -> Guard:
     """Probe, plan and join. Nothing of it can be reached from the context line."""
-    edges = open_enforcement(
-        given.settings,
-        given.force.policy,
-        home=given.home,
-        session_id=given.session_id,
-        env=given.env,
-        clock=given.clock,
-        ways=given.ways,
-    )
+    edges = _edges(given)
     policy = msgspec.structs.replace(edges.policy, search_hides_denied=True, readable=(real_path(edges.outputs),))
     given.force.policy = policy
-    for change in opening_changes(policy, is_resumed=given.is_resumed, is_whole=edges.is_whole):
-        edges.log.change(change)
+    if given.branches is None:
+        for change in opening_changes(policy, is_resumed=given.is_resumed, is_whole=edges.is_whole):
+            edges.log.change(change)
     env = {**given.env, SCRATCHPAD_VARIABLE: edges.scratchpad}
     scope = ToolScope(cwd=policy.cwd, roots=policy.roots, output_dir=edges.outputs, env=env, confine=edges.confine)
     for note in edges.hooks.diagnostics:
@@ -134,9 +130,44 @@ def build_guard(given: Guarding) -> Guard:
         workshop=workshop,
         hooks=hooks,
         judge_quietly=msgspec.structs.replace(gatekeeper, quiet=True).judge,
-        close=edges.close,
+        close=_nothing if given.branches is not None else edges.close,
+        edges=edges,
         note=log_helper,
     )
+
+
+def _edges(given: Guarding) -> Enforcement:
+    """The parts that reach the outside: those of the session itself, or those of the session that it works for, under its own policy."""
+    whole, policy = given.branches, given.force.policy
+    if whole is None:
+        return open_enforcement(
+            given.settings,
+            policy,
+            home=given.home,
+            session_id=given.session_id,
+            env=given.env,
+            clock=given.clock,
+            ways=given.ways,
+        )
+    theirs = whole.policy
+    return msgspec.structs.replace(
+        whole,
+        policy=msgspec.structs.replace(
+            policy,
+            sandbox=theirs.sandbox,
+            pre_hooks=theirs.pre_hooks,
+            ask_hooks=theirs.ask_hooks,
+            roots=(*policy.roots, whole.scratchpad),
+        ),
+    )
+
+
+def _nothing() -> None:
+    """An agent closes nothing that its session still needs."""
+
+
+def _keeps(_settings: Settings, _policy: Policy) -> None:
+    """The borders of the sandbox follow the session, not its agents."""
 
 
 def _hooks(given: Guarding, edges: Enforcement, scope: Callable[[], ToolScope]) -> Hooks:
@@ -176,16 +207,19 @@ def _renewal(given: Guarding, edges: Enforcement, hooks: Hooks) -> Renewal:
     def plan(settings: Settings) -> tuple[Policy, HookPlan]:
         found = given.plan(settings)
         heard = plan_hooks(settings, runs_shared=found.trusted or not found.interactive)
+        own = first.roots if given.branches is not None else (edges.scratchpad,)
         planned = msgspec.structs.replace(
             found,
             sandbox=first.sandbox,
             search_hides_denied=True,
             readable=first.readable,
-            roots=(*found.roots, edges.scratchpad),
+            limits=first.limits,
+            roots=tuple(dict.fromkeys((*found.roots, *own))),
             **gate_hooks(heard),
         )
         return planned, heard
 
     watched = SettingsWatch(given.places, given.load, also=given.approvals)
-    parts = Renewing(changed=watched.changed, plan=plan, apply=edges.renew, log=edges.log.change, watch=given.watch)
+    draw = edges.renew if given.branches is None else _keeps
+    parts = Renewing(changed=watched.changed, plan=plan, apply=draw, log=edges.log.change, watch=given.watch)
     return Renewal(given.force, hooks, parts)

@@ -137,7 +137,7 @@ def open_session(opening: Opening) -> Opened:
         around=around,
         policy=approved_policy(policy, home, places),
         conversation=begun.conversation,
-        account=_account(contract, history),
+        account=session_account(contract, history),
         header=_header(past, cwd, clock, opening.session_id),
         clock=clock,
         environment=environment,
@@ -256,7 +256,8 @@ def _gather(
     )
 
 
-def _account(contract: RunContract, history: History | None) -> Account:
+def session_account(contract: RunContract, history: History | None) -> Account:
+    """What was paid for so far, at the prices of the model."""
     price = priced(contract.model, contract.settings.compositor.prices)
     tariff = Tariff(minimum=contract.profile.cache_minimum, price=price, forgets=not contract.profile.thinking.kept)
     return open_account(tariff, () if history is None else history.journal.sends)

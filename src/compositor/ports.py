@@ -146,15 +146,33 @@ class Interviewer(Protocol):
         ...
 
 
-class SkillAnswer(Struct, frozen=True, kw_only=True):
-    """What came of an invocation: a text for the model, or the sentence that says why there is none."""
+class Reply(Struct, frozen=True, kw_only=True):
+    """What came of an invocation or a task: a text for the model, or the sentence that says why there is none."""
 
     text: str = ""
     problem: str = ""
 
 
+class Assignment(Struct, frozen=True, kw_only=True):
+    """A task for an agent of the type `kind`. `background` `None` leaves it to the definition; `call_id` is the call that asks for it, empty for none."""
+
+    kind: str
+    prompt: str
+    description: str = ""
+    model: str = ""
+    background: bool | None = None
+    worktree: bool = False
+    call_id: str = ""
+
+
+class Employer(Protocol):
+    async def start(self, assignment: Assignment) -> Reply:
+        """Have a task done: its report, or where it is done beside the conversation the sentence that says so."""
+        ...
+
+
 class SkillInvoker(Protocol):
-    async def invoke(self, name: str, arguments: str) -> SkillAnswer:
+    async def invoke(self, name: str, arguments: str) -> Reply:
         """Invoke a skill for the model; its text comes to the tail of the next request."""
         ...
 

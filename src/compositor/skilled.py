@@ -31,6 +31,7 @@ def make_skills(opened: Opened, guard: Guard, tools: SessionTools, grants: Grant
             variables=_variables(opened),
             watch=watch,
             ids=UuidSource(),
+            has_person=opened.policy.interactive,
             runs_commands=not opened.contract.settings.disable_skill_shell_execution,
         )
     )

@@ -6,36 +6,41 @@ Decides which implementation stands behind each port. Decides nothing about cont
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from compositor.adapters.home import project_key, session_file
 from compositor.adapters.ids import UuidSource
 from compositor.adapters.sessions.jsonl import JsonlSession
 from compositor.adapters.tools.process import CommandRunner, run_child
-from compositor.context.messages.human import last_prompt
-from compositor.lining import line_parts, memory_keeper, web_searcher
+from compositor.lining import memory_keeper, web_searcher
 from compositor.loop.answer_form import parse_form
 from compositor.opened import Opened
-from compositor.ports import Asker, Editor, Interviewer, ModelTransport, Presence
+from compositor.ports import Asker, Editor, HandlerWay, Interviewer, ModelTransport, Presence
 from compositor.telemetry.setup import recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from compositor.adapters.checkpoints import FileHistory
     from compositor.adapters.services import Services
     from compositor.adapters.tools.session_tools import SessionTools
+    from compositor.branching import Branch
     from compositor.context.compaction.kept import Kept
     from compositor.context.compaction.ladder import Ladder
+    from compositor.footing import Footing
+    from compositor.gating import Gating
     from compositor.guarding import Guard
     from compositor.heads import SessionHeads
+    from compositor.loop.session import Conversation
     from compositor.runtime.agent import Agent
     from compositor.runtime.collect import Collection
+    from compositor.runtime.compacting import Compacting
     from compositor.runtime.compaction import Compactor
     from compositor.runtime.events import Watcher
-    from compositor.runtime.line import LineParts, ModelLine
+    from compositor.runtime.hooks import Hooks
+    from compositor.runtime.line import ModelLine
     from compositor.runtime.memory_keeper import MemoryKeeper
     from compositor.runtime.offering import Offering
     from compositor.runtime.renewal import CurrentPolicy
@@ -75,44 +80,45 @@ def build_agent(
     editor: Editor | None = None,
     run_command: CommandRunner = run_child,
     presence: Presence = NOBODY,
+    branch: Branch | None = None,
 ) -> tuple[Agent, JsonlSession]:
     """An agent on an opened session, and the store it writes to (close it).
 
-    Without `services` there are no MCP servers. `interviewer` answers the model's own questions; without one they stay unanswered. `editor` says what an editor
-    shows; without one a file that an editor writes is looked at. `run_command` runs the commands of Bash.
+    Without `services` there are no MCP servers. `interviewer` answers the model's own questions; without one they stay unanswered. `editor` says what an editor shows; without one a file that an editor writes is looked at. `run_command` runs the commands of Bash. With `branch` the agent works for another session.
     """
-    from compositor.gating import Gating, make_guard
+    from compositor.footing import employ, stand
+    from compositor.gating import make_guard
     from compositor.runtime.agent import Agent  # with them comes the event loop: compiling needs none
-    from compositor.runtime.compacting import Compacting
-    from compositor.runtime.hook_model import HookModel
     from compositor.runtime.line import ModelLine
     from compositor.runtime.parts import Parts
-    from compositor.runtime.renewal import CurrentPolicy
 
-    watch, stop_recording = _heard(opened, watch)
-    store, offering = _store(opened), _offering(opened, services)
-    line, history = line_parts(opened, store, transport, watch, interviewer), _file_history(opened, watch)
-    force, speaks = CurrentPolicy(opened.policy, os.path.realpath), ModelLine(line, opened.account)
-    tools = _tools(opened, services, offering, interviewer, force, run=run_command, line=line, history=history)
-    gating = Gating(opened=opened, force=force, tools=tools, services=services, transcript=store.path, watch=watch)
-    judge = HookModel(speaks, lambda: agent.conversation, UuidSource(), opened.clock)
-    guard, skills = make_guard(gating, asker, presence, judge.run)
-    heads, keeper = _heads(opened, tools, services), memory_keeper(opened, speaks, guard, services, watch)
-    compactor = _compactor(opened, store.path, tools, heads, watch, force=force, keeper=keeper)
+    watch, stop = _heard(opened, watch, branch)
+    base, offering = stand(opened, transport, watch, interviewer, branch), _offering(opened, services)
+    force, speaks = _force(opened), ModelLine(base.line, opened.account)
+    tools = _tools(opened, services, offering, interviewer, force, run=run_command, base=base)
+    gating = _gating(opened, force, tools, services=services, base=base, watch=watch)
+    judge = _judge(opened, speaks, lambda: agent.conversation)
+    guard, skills = make_guard(gating, asker, presence, judge)
+    heads, hooks = _heads(opened, tools, services), base.hooks(guard)
+    keeper = memory_keeper(opened, speaks, guard, services, watch) if branch is None else None
+    hire = _hiring(transport, asker, services, run_command, presence)
+    workforce = employ(opened, tools, guard, base, skills=skills, services=services, watch=watch, hire=hire)
+    compactor = _compactor(opened, base.store.path, tools, heads, watch, force=force, keeper=keeper)
     parts = Parts(
         line=speaks,
-        store=store,
+        store=base.store,
         clock=opened.clock,
         ids=UuidSource(),
         workshop=guard.workshop,
-        hooks=guard.hooks,
-        compacting=Compacting(compactor, watch, guard.hooks),
+        hooks=hooks,
+        compacting=_compacting(compactor, watch, hooks),
         heads=heads,
         keeper=keeper,
-        closing=(guard.close, stop_recording),
+        closing=(guard.close, stop),
         watch=watch,
         collection=_collection(opened, tools, services=services, guard=guard, force=force, line=speaks, editor=editor),
         skills=skills,
+        workforce=workforce,
         offering=offering,
         max_requests=opened.contract.max_turns,
         output_limit=opened.contract.output_limit,
@@ -121,24 +127,78 @@ def build_agent(
         typed=presence.typed,
     )
     agent = Agent(parts, opened.conversation)
-    history.follow(lambda: last_prompt(agent.conversation.prefix.entries))
-    return agent, store
+    base.serve(agent, workforce)
+    return agent, base.store
 
 
-def _heard(opened: Opened, watch: Watcher) -> tuple[Watcher, Callable[[], None]]:
-    """The watcher of a run with what else hears of it: its trace, and the failures behind events; and what ends the trace."""
+def _heard(opened: Opened, watch: Watcher, branch: Branch | None) -> tuple[Watcher, Callable[[], None]]:
+    """The watcher of a run with what else hears of it: its trace, and the failures behind events; and what ends the trace. An agent is heard by its session."""
+    from compositor.footing import record_nothing
     from compositor.runtime.failures import FailureWatcher
 
+    if branch is not None:
+        return watch, record_nothing
     told, stop = recorded(opened, watch)
     return FailureWatcher(told, opened.diagnostics), stop
 
 
-def _store(opened: Opened) -> JsonlSession:
-    """The session's file, with what opening it brought about."""
-    durable = opened.contract.settings.compositor.durable_sessions
-    store = JsonlSession.open(Path(opened.home), opened.header, durable=durable)
-    store.append((*opened.copied, *opened.events, *opened.news))
-    return store
+def _compacting(compactor: Compactor, watch: Watcher, hooks: Hooks | None) -> Compacting:
+    from compositor.runtime.compacting import Compacting
+
+    return Compacting(compactor, watch, hooks)
+
+
+def _judge(opened: Opened, line: ModelLine, conversation: Callable[[], Conversation]) -> HandlerWay:
+    """Runs hooks that are a question to the model."""
+    from compositor.runtime.hook_model import HookModel
+
+    return HookModel(line, conversation, UuidSource(), opened.clock).run
+
+
+def _force(opened: Opened) -> CurrentPolicy:
+    from compositor.runtime.renewal import CurrentPolicy
+
+    return CurrentPolicy(opened.policy, os.path.realpath)
+
+
+def _gating(
+    opened: Opened,
+    force: CurrentPolicy,
+    tools: SessionTools,
+    *,
+    services: Services | None,
+    base: Footing,
+    watch: Watcher,
+) -> Gating:
+    from compositor.gating import Gating
+
+    path, edges = base.store.path, base.edges
+    return Gating(opened=opened, force=force, tools=tools, services=services, transcript=path, watch=watch, edges=edges)
+
+
+def _hiring(
+    transport: ModelTransport,
+    asker: Asker,
+    services: Services | None,
+    run_command: CommandRunner,
+    presence: Presence,
+) -> Callable[[Branch], tuple[Agent, JsonlSession]]:
+    """Builds the agents of a session: with what the session itself is built with, and nobody who could be asked or type."""
+
+    def hire(branch: Branch) -> tuple[Agent, JsonlSession]:
+        served = services if branch.servers or services is None else msgspec.structs.replace(services, servers=None)
+        return build_agent(
+            branch.opened,
+            transport=transport,
+            watch=branch.watch,
+            asker=asker,
+            services=served,
+            run_command=run_command,
+            presence=Presence(session_rules=presence.session_rules),
+            branch=branch,
+        )
+
+    return hire
 
 
 def _offering(opened: Opened, services: Services | None) -> Offering | None:
@@ -149,24 +209,12 @@ def _offering(opened: Opened, services: Services | None) -> Offering | None:
     return make_offering(servers, opened.contract, opened.conversation, opened.around.tool_search)
 
 
-def _file_history(opened: Opened, watch: Watcher) -> FileHistory:
-    """What files hold before they are changed."""
-    from compositor.adapters.checkpoints import FileHistory
-    from compositor.runtime.events import NotesCollected
-
-    wanted = opened.contract.settings.file_checkpointing_enabled
-    history = FileHistory(Path(opened.home), opened.header.session_id, opened.clock, is_kept=wanted)
-    history.tell = lambda note: watch(NotesCollected((), (note,)))
-    return history
-
-
 def plan_compaction(opened: Opened, focus: str) -> tuple[Ladder, Kept]:
     """What a compaction that a person asks for would do with an opened session. Sends and stores nothing."""
     from compositor.runtime.compaction import State, by_hand
-    from compositor.runtime.renewal import CurrentPolicy
 
     folder = Path(opened.home, "sessions", project_key(opened.header.cwd))
-    force = CurrentPolicy(opened.policy, os.path.realpath)
+    force = _force(opened)
     tools = _tools(opened, None, None, None, force)
     transcript = str(session_file(folder, opened.header.session_id))
     compactor = _compactor(opened, transcript, tools, _heads(opened, tools, None), lambda _event: None, force=force)
@@ -257,8 +305,7 @@ def _tools(
     force: CurrentPolicy,
     *,
     run: CommandRunner = run_child,
-    line: LineParts | None = None,
-    history: FileHistory | None = None,
+    base: Footing | None = None,
 ) -> SessionTools:
     from compositor.adapters.collectors.memory import file_views
     from compositor.adapters.tools.session_tools import session_tools
@@ -273,8 +320,8 @@ def _tools(
         services=services,
         interviewer=interviewer,
         run_command=run,
-        searcher=None if line is None else web_searcher(opened, line),
-        keep=(lambda _paths: None) if history is None else history.keep,
+        searcher=None if base is None else web_searcher(opened, base.line),
+        keep=(lambda _paths: None) if base is None else base.history.keep,
     )
     tools.box.files.seed(file_views(opened.around.memory))
     return tools

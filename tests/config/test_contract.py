@@ -77,7 +77,7 @@ def test_everything_is_resolved_before_any_text_is_built() -> None:
     assert [prompt.file for prompt in contract.prompt.append] == [None, "extra.md"]
     assert contract.prompt.exclude_dynamic
     assert not contract.git_instructions
-    always = ("Bash", "BashOutput", "Edit", "Glob", "Grep", "Monitor", "NotebookEdit", "Read", "TaskStop")
+    always = ("Agent", "Bash", "BashOutput", "Edit", "Glob", "Grep", "Monitor", "NotebookEdit", "Read", "TaskStop")
     assert contract.tools == (*always, "WebSearch", "mcp__git__log")
     assert contract.credential is not None
     assert contract.system_role
@@ -272,7 +272,7 @@ def test_what_cannot_be_used_stops_with_one_sentence(flags: Flags, environment: 
 
 def test_findings_are_plain_data() -> None:
     contract = resolve()
-    assert msgspec.json.decode(msgspec.json.encode(contract.eligibility))[0]["name"] == "AskUserQuestion"
+    assert msgspec.json.decode(msgspec.json.encode(contract.eligibility))[0]["name"] == "Agent"
 
 
 @pytest.mark.parametrize(

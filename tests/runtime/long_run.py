@@ -18,7 +18,7 @@ from compositor.emulator.profile import ServiceProfile
 from compositor.emulator.script import parse_script
 from compositor.emulator.transport import EmulatorTransport
 from compositor.opened import Opening, open_session
-from compositor.ports import Permission
+from compositor.ports import ModelTransport, Permission
 from compositor.runtime.agent import Agent
 from compositor.runtime.events import AgentEvent
 from compositor.types.json import decode_json
@@ -59,6 +59,7 @@ class LongRun:
         self.emulator = Emulator(parse_script(script), profile)
         self.events: list[AgentEvent] = []
         self.listeners: list[Callable[[AgentEvent], None]] = []
+        self.route: Callable[[ModelTransport], ModelTransport] = lambda transport: transport
         self.session_id: str | None = None
         self.path = Path()
 
@@ -77,7 +78,9 @@ class LongRun:
             AsyncExitStack() as stack,
         ):
             services = await stack.enter_async_context(session_services(opened)) if with_services else None
-            agent, store = build_agent(opened, transport=transport, watch=self._watch, asker=Yes(), services=services)
+            agent, store = build_agent(
+                opened, transport=self.route(transport), watch=self._watch, asker=Yes(), services=services
+            )
             with store:
                 self.session_id, self.path = store.session_id, Path(store.path)
                 yield agent

@@ -113,7 +113,15 @@ async def test_each_request_journals_how_its_sources_stood(project: Path) -> Non
     for event, record in zip(collected, sends, strict=True):
         assert isinstance(event, NotesCollected)
         assert record.gathered == event.gathered
-        assert [one.name for one in record.gathered] == ["date", "mentions", "memory", "changed files", "editor"]
+        assert [one.name for one in record.gathered] == [
+            "date",
+            "mentions",
+            "reminders",
+            "skills",
+            "memory",
+            "changed files",
+            "editor",
+        ]
         assert {one.state for one in record.gathered} == {FactState.FRESH}
 
 

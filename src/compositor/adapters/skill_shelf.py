@@ -1,4 +1,4 @@
-"""The skills of a running session: looked for anew where they can have changed, parsed only when they did.
+"""The skills and agents of a running session: looked for anew where they can have changed, parsed only when they did.
 
 Performs the look-up. Which skills there are, and which of them the model is told, is decided in `context/extensions`.
 """
@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from compositor.context.extensions.agents import AgentDefinition
 from compositor.context.extensions.catalog import Catalog
 from compositor.context.extensions.skills import Skill
 
@@ -22,6 +23,7 @@ class SkillShelf:
         self._desk = desk
         self._below: dict[str, None] = {}
         self.catalog: Catalog[Skill] = desk.skills()
+        self.agents: Catalog[AgentDefinition] = desk.agents()
 
     @property
     def cwd(self) -> str:
@@ -37,6 +39,7 @@ class SkillShelf:
             self._below.update(dict.fromkeys(self._between(os.path.realpath(path))))
         self._below.update(dict.fromkeys(folders))
         self.catalog = self._desk.skills(self.below)
+        self.agents = self._desk.agents()
         return self.catalog
 
     def _between(self, path: str) -> list[str]:

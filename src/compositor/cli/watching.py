@@ -15,7 +15,9 @@ from compositor.cli.report import diagnostic_lines, marker_lines, region_lines
 from compositor.cli.terminal import fitted
 from compositor.context.cache.forecast import headline
 from compositor.runtime.events import (
+    AgentEnded,
     AgentEvent,
+    AgentWorked,
     AnswerEnded,
     CacheExpired,
     CallEnded,
@@ -90,6 +92,10 @@ class TextWatcher:
             case CompactionProved(report=report):
                 for lost in report.lost:
                     self.note(f"  lost: {lost.kind.value} {lost.name}")
+            case AgentEnded(worker=worker, kind=kind):
+                self.note(f"[{kind}] {worker} has reported")
+            case AgentWorked(event=CallJudged() as judged):
+                self.note(f"[{event.kind}] {judged.display}")
             case NotesCollected(attachments=attachments, diagnostics=diagnostics):
                 for attachment in attachments:
                     self._attached(attachment)

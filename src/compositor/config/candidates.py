@@ -27,6 +27,7 @@ def _tool(name: str, *needs: str) -> Candidate:
 
 
 BUILTIN_TOOLS: tuple[Candidate, ...] = (
+    _tool("Agent"),
     _tool("AskUserQuestion", PERSON),
     *(Candidate(name=name, why=_WHY, host=frozenset({"bash"})) for name in ("Bash", "BashOutput")),
     _tool("Edit"),

@@ -53,10 +53,17 @@ from compositor.types.verdicts import PermissionRule, RuleEffect
 from .offering import fit_searching
 
 
+class AgentPart(Struct, frozen=True):
+    """The agent that the conversation is led as: its name and its own prompt."""
+
+    name: str
+    prompt: str
+
+
 class Surroundings(Struct, frozen=True, kw_only=True):
     """What was found around the session when it opened. Paths are absolute and real; `date` is the local day, `YYYY-MM-DD`.
 
-    `tool_search` is what `ENABLE_TOOL_SEARCH` says, `style` the output style that was chosen, `coordinator` and `is_debugged` whether those switches are on. `git` is `None` outside a repository and where the state is not wanted; `is_repository` tells the two apart.
+    `tool_search` is what `ENABLE_TOOL_SEARCH` says, `style` the output style that was chosen, `agent` whose prompt takes the place of the default one, `coordinator` and `is_debugged` whether those switches are on. `git` is `None` outside a repository and where the state is not wanted; `is_repository` tells the two apart.
     """
 
     cwd: str
@@ -75,6 +82,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     is_debugged: bool = False
     tool_search: str | None = None
     style: OutputStyle | None = None
+    agent: AgentPart | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
@@ -189,6 +197,7 @@ def _prompt_inputs(contract: RunContract, around: Surroundings, default: tuple[S
     custom, override = contract.prompt.custom, contract.prompt.override
     return PromptInputs(
         default=default,
+        agent=_agent_text(around, default),
         override=None if override is None else override.text,
         coordinator=_coordinator_text() if own.coordinator and around.coordinator else None,
         coordinator_gate=own.coordinator,
@@ -197,6 +206,14 @@ def _prompt_inputs(contract: RunContract, around: Surroundings, default: tuple[S
         custom=None if custom is None else custom.text,
         append="\n\n".join(text.text for text in contract.prompt.append) or None,
     )
+
+
+def _agent_text(around: Surroundings, default: tuple[SectionText, ...]) -> str | None:
+    """The prompt of an agent, with the facts of the environment that it would not have otherwise (6.3)."""
+    if around.agent is None:
+        return None
+    facts = (section.fragment.text for section in default if section.key == "env_info")
+    return "\n\n".join((around.agent.prompt, *facts))
 
 
 def _coordinator_text() -> str:

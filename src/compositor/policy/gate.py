@@ -135,9 +135,15 @@ def _registry(state: _State) -> _Flow:
 
 
 def _deny_rules(state: _State) -> _Flow:
-    """Deny rules on the input as the model gave it, before any hook sees it."""
+    """The limits of a helper, and deny rules, on the input as the model gave it, before any hook sees it."""
     definition = _known(state)
     resolved = yield from _resolve(state)
+    limits = state.policy.limits
+    outside = (
+        None if limits is None else limits.refusal(state.call.name, tuple({path.real for path in resolved.values()}))
+    )
+    if outside is not None:
+        return _refuse(state, Gate.DENY_RULES, outside)
     denied = check_denied(state.call, definition, state.policy, resolved)
     if denied is not None:
         return _refuse(state, Gate.DENY_RULES, denied.reason, denied)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from compositor.policy.limits import ToolLimits
 from compositor.types.verdicts import PermissionMode, PermissionRule, RuleEffect
 
 MANAGED = "managed"
@@ -56,6 +57,7 @@ class Policy(Struct, frozen=True, kw_only=True, cache_hash=True):
     ignore_case: bool = False
     pre_hooks: tuple[str, ...] = ()
     ask_hooks: tuple[str, ...] = ()
+    limits: ToolLimits | None = None
 
 
 def effective_mode(policy: Policy) -> PermissionMode:

@@ -17,6 +17,7 @@ from compositor.loop.failure_matrix import FailureMet
 from compositor.opened import Opened
 from compositor.runtime.events import (
     AgentEvent,
+    AgentWorked,
     AnswerEnded,
     CacheExpired,
     CallEnded,
@@ -138,6 +139,9 @@ def event_message(event: AgentEvent) -> Message | None:
                 error_status=None if reply is None else reply.status,
                 error=notice.failure.message,
             )
+        case AgentWorked(call_id=call_id, event=inner):
+            told = event_message(inner)
+            return told and {**told, "parent_tool_use_id": call_id or None}
         case _:
             return _own_message(event)
 

@@ -12,6 +12,7 @@ from typing import assert_never
 from compositor.context.compaction.ladder import Step
 from compositor.errors import UsageError
 from compositor.loop import turn
+from compositor.loop.accounting import Account
 from compositor.loop.effects import (
     EndReason,
     EndTurn,
@@ -29,7 +30,7 @@ from compositor.loop.session import (
     prompt_entry,
     results_entry,
 )
-from compositor.ports import Modes, Occasion
+from compositor.ports import Modes, Occasion, Reply
 from compositor.runtime.asking import Asking
 from compositor.runtime.collect import reached_paths
 from compositor.runtime.compaction import by_hand
@@ -60,6 +61,11 @@ class Agent:
         return self._desk.conversation
 
     @property
+    def account(self) -> Account:
+        """What was paid for so far, and what the cache holds of it."""
+        return self._line.account
+
+    @property
     def modes(self) -> Modes | None:
         return self._parts.modes
 
@@ -85,9 +91,31 @@ class Agent:
             return self._result(refused)
         shown = note_entries(pictures, stamp=self._desk.stamp, parent=entry.uuid)
         tip = shown[-1].uuid if shown else entry.uuid
-        end = await self._drive((entry, *shown, *await self._desk.told(Occasion.SUBMISSION, (), tip)))
+        return await self._worked((entry, *shown), tip)
+
+    async def assign(self, task: str) -> TurnResult:
+        """Run one turn for a task that another agent gives. No person said it: nothing in it calls a skill, and no prompt hook hears it (R422)."""
+        self._begin()
+        stamp, leaf = self._desk.stamp(), self._desk.conversation.leaf
+        entry = prompt_entry(task, stamp=stamp, parent=leaf, origin=Origin.PEER)
+        self._desk.tail.prompt = task
+        return await self._worked((entry,), entry.uuid)
+
+    async def invoke(self, skill: str) -> Reply:
+        """Load a skill: its text comes to the tail of the next request."""
+        return (
+            Reply(problem="there are no skills here")
+            if self._parts.skills is None
+            else await self._parts.skills.invoke(skill, "")
+        )
+
+    async def _worked(self, entries: tuple[TranscriptEntry, ...], tip: str) -> TurnResult:
+        """The turn that these entries begin, for as long as something makes it go on."""
+        end = await self._drive((*entries, *await self._desk.told(Occasion.SUBMISSION, (), tip)))
         while end.reason is EndReason.COMPLETED and not self._desk.stopped:
-            more = await self._desk.tail.kept_going(self._desk.conversation, self._text())
+            more: tuple[TranscriptEntry, ...] = ()
+            with self._desk.stoppable():
+                more = await self._desk.tail.kept_going(self._desk.conversation, self._text())
             if not more:
                 break
             end = await self._drive(more)

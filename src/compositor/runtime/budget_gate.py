@@ -76,6 +76,22 @@ class BudgetGate:
             self._allowed[place] = self._allowed.get(place, 0) + 1
 
 
+class SharedBudget(BudgetGate):
+    """The budget of a session for an agent of it: what the agent spends counts there, and its turns begin nothing anew."""
+
+    def __init__(self, whole: BudgetGate) -> None:  # it has nothing of its own to begin with
+        self._whole = whole
+
+    def begin_turn(self) -> None:
+        pass
+
+    def add(self, model: str, usage: Usage) -> None:
+        self._whole.add(model, usage)
+
+    async def refuses(self, model: str) -> str | None:
+        return await self._whole.refuses(model)
+
+
 def make_budget(
     own: OwnSettings,
     day: Spending,

@@ -189,6 +189,23 @@ class CompactionProved(Struct, frozen=True):
     report: LossReport
 
 
+class AgentWorked(Struct, frozen=True):
+    """What happened in an agent at work for this session. `call_id` is the call that started it, empty for none."""
+
+    worker: str
+    kind: str
+    call_id: str
+    event: AgentEvent
+
+
+class AgentEnded(Struct, frozen=True):
+    """An agent at work for this session has reported."""
+
+    worker: str
+    kind: str
+    report: str
+
+
 class TurnResult(Struct, frozen=True, kw_only=True):
     """How a turn ended. `text` is the model's last answer; `usages` has one usage a request that was answered; `denied` the refused calls."""
 
@@ -233,5 +250,7 @@ AgentEvent: TypeAlias = (
     | CompactionProved
     | FailureMet
     | TurnEnded
+    | AgentWorked
+    | AgentEnded
 )
 Watcher: TypeAlias = Callable[[AgentEvent], None]

@@ -1,6 +1,6 @@
 """Keeps the memory of a session in the background: a fork that may edit one file (R328 to R336).
 
-Decides when nothing: thresholds, template and words stand in `context/compaction/session_memory.py`, the fork's limits in `policy/restriction.py`. One
+Decides when nothing: thresholds, template and words stand in `context/compaction/session_memory.py`, the fork's limits in `policy/limits.py`. One
 extraction at a time; a failing one never disturbs the conversation.
 """
 
@@ -16,7 +16,7 @@ from compositor.context.compaction.cut import entry_tokens
 from compositor.context.compaction.session_memory import WAIT_SECONDS, Progress, memory_prompt, progress
 from compositor.context.wire.assemble import AssembledMessage
 from compositor.loop.session import Conversation, Stamp, message_entry, record, results_entry
-from compositor.policy.restriction import Restriction
+from compositor.policy.limits import ToolLimits
 from compositor.ports import MemoryFile
 from compositor.runtime.events import NotesCollected, Watcher
 from compositor.runtime.line import ModelLine
@@ -107,7 +107,7 @@ class MemoryKeeper:
 
     async def _run(self, call: ToolCall) -> ToolOutcome:
         file = self._keeping.file
-        refusal = Restriction("Edit", file.path).refusal(call.name, file.touched(call))
+        refusal = ToolLimits(tools=("Edit",), file=file.path).refusal(call.name, file.touched(call))
         self._keeping.note(call, refusal is None, refusal or "the one file of the memory helper")
         if refusal is not None:
             return ToolOutcome(call_id=call.id, kind=OutcomeKind.DENIED, content=refusal, display=refusal)

@@ -20,6 +20,7 @@ from compositor.runtime.line import ModelLine
 from compositor.runtime.memory_keeper import MemoryKeeper
 from compositor.runtime.offering import Offering
 from compositor.runtime.skills import Skills
+from compositor.runtime.workforce import Workforce
 
 
 class Parts(Struct, frozen=True, kw_only=True):
@@ -41,6 +42,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     heads: HeadPlanner | None = None
     keeper: MemoryKeeper | None = None
     skills: Skills | None = None
+    workforce: Workforce | None = None
     closing: tuple[Callable[[], None], ...] = ()
     max_requests: int | None = None
     output_limit: int = 0

@@ -16,9 +16,10 @@ from compositor.context.extensions.invoke import invoked_note, read_typed, told_
 from compositor.context.extensions.skills import Skill
 from compositor.context.extensions.substitute import Command, fill_body, fill_variables
 from compositor.policy.rules import parse_rule
-from compositor.ports import Ids, SkillAnswer, Tool, ToolScope
+from compositor.ports import Assignment, Employer, Ids, Reply, Tool, ToolScope
 from compositor.runtime.driver import Admission
 from compositor.runtime.events import CallEnded, NotesCollected, Watcher
+from compositor.runtime.workforce import STATUS
 from compositor.types.attachments import TextAttachment
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.json import raw_json
@@ -45,7 +46,7 @@ class Grants:
 class Skilled(Struct, frozen=True, kw_only=True):
     """What skills work with. `judge` is the gate with nobody to ask; `variables` hold what `${CLAUDE_...}` stands for.
 
-    `runs_commands` is false where the settings keep skills from running any; those of the managed level run all the same.
+    `has_person`: somebody can be told later what an agent reports. `runs_commands` is false where the settings keep skills from running any; those of the managed level run all the same.
     """
 
     catalog: Callable[[], Catalog[Skill]]
@@ -57,6 +58,7 @@ class Skilled(Struct, frozen=True, kw_only=True):
     watch: Watcher
     ids: Ids
     runs_commands: bool = True
+    has_person: bool = False
 
 
 class Skills:
@@ -65,6 +67,11 @@ class Skills:
     def __init__(self, given: Skilled) -> None:
         self._given = given
         self._notes: list[TextAttachment] = []
+        self._employer: Employer | None = None
+
+    def delegate(self, employer: Employer) -> None:
+        """Skills that fork are tasks for agents from now on."""
+        self._employer = employer
 
     async def hear(self, prompt: str) -> str | None:
         """Begin a turn, and invoke what a person typed. Why the turn may not begin, or `None`: one skill that fails stops them all."""
@@ -74,21 +81,21 @@ class Skills:
             return None
         before = len(self._notes)
         for skill in typed.skills:
-            problem = await self._load(skill, typed.arguments, by_user=True)
-            if problem is not None:
+            done = await self._invoked(skill, typed.arguments, by_user=True)
+            if done.problem:
                 del self._notes[before:]
                 self._given.grants.clear()
-                return problem
+                return done.problem
+            if skill.forks:
+                told = f"The user invoked the {skill.kind.value} {skill.name!r}, which an agent does:\n\n{done.text}"
+                self._notes.append(TextAttachment(kind=STATUS, name=skill.name, text=told))
         return None
 
-    async def invoke(self, name: str, arguments: str) -> SkillAnswer:
+    async def invoke(self, name: str, arguments: str) -> Reply:
         skill = self._given.catalog().find(name)
         if skill is None or not skill.listed:
-            return SkillAnswer(problem=self._unknown(name, skill))
-        problem = await self._load(skill, arguments, by_user=False)
-        if problem is not None:
-            return SkillAnswer(problem=problem)
-        return SkillAnswer(text=f"The text of the skill {name!r} stands behind these results.")
+            return Reply(problem=self._unknown(name, skill))
+        return await self._invoked(skill, arguments, by_user=False)
 
     def take_notes(self, told: Iterable[TextAttachment]) -> tuple[TextAttachment, ...]:
         """The notes since the last call; one whose text stands in the conversation already only says so."""
@@ -107,20 +114,39 @@ class Skills:
         listed = ", ".join(one.name for one in self._given.catalog().active if one.listed)
         return f"There is no skill {name!r}. There are: {listed or 'none'}."
 
-    async def _load(self, skill: Skill, arguments: str, *, by_user: bool) -> str | None:
-        """Queue the note of a skill. The sentence that says why it cannot be loaded; then it grants nothing either."""
+    async def _invoked(self, skill: Skill, arguments: str, *, by_user: bool) -> Reply:
+        """What came of a skill: its note is queued, or an agent does what it says. One that cannot be loaded grants nothing either."""
         before = self._given.grants.rules
         variables = {**self._given.variables, "CLAUDE_SKILL_DIR": skill.folder}
         self._grant(skill, variables, by_user=by_user)
+        rendered = await self._rendered(skill, arguments, variables)
+        if skill.forks or rendered.problem:
+            self._given.grants.rules = before
+        if rendered.problem:
+            return rendered
+        if skill.forks and self._employer is not None:
+            beside = skill.background and self._given.has_person
+            return await self._employer.start(
+                Assignment(
+                    kind=skill.agent,
+                    prompt=rendered.text,
+                    description=f"skill {skill.name}",
+                    model=skill.model,
+                    background=beside,
+                )
+            )
+        self._notes.append(invoked_note(skill, rendered.text, by_user=by_user))
+        return Reply(text=f"The text of the skill {skill.name!r} stands behind these results.")
+
+    async def _rendered(self, skill: Skill, arguments: str, variables: Mapping[str, str]) -> Reply:
+        """The text of a skill with its arguments and the output of its commands in place."""
         texts: list[str] = []
         for part in fill_body(skill, arguments, variables):
             text, problem = await self._output(skill, part) if isinstance(part, Command) else (part, None)
             if problem is not None:
-                self._given.grants.rules = before
-                return f"The {skill.kind.value} {skill.name!r} was not loaded: {problem}"
+                return Reply(problem=f"The {skill.kind.value} {skill.name!r} was not loaded: {problem}")
             texts.append(text)
-        self._notes.append(invoked_note(skill, "".join(texts), by_user=by_user))
-        return None
+        return Reply(text="".join(texts))
 
     async def _output(self, skill: Skill, command: Command) -> tuple[str, str | None]:
         """What a command of the body wrote, or why the skill cannot be loaded (project-conventions 5.5)."""

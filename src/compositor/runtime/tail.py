@@ -32,6 +32,7 @@ class Tail:
         self._typed = parts.typed
         self._stamp = stamp
         self._skills = parts.skills
+        self._workforce = parts.workforce
         self._received: list[Attachment] = []
         self._form = parts.form
         self._form_notes: list[TextAttachment] = []
@@ -114,12 +115,23 @@ class Tail:
             await hooks.on_start(source, conversation.options.model)
         return await hooks.on_prompt(prompt) or hooks.take_stop()
 
+    async def _awaits_reports(self) -> bool:
+        """Whether the report of an agent has come that the turn is waited with for."""
+        workforce = self._workforce
+        if workforce is None or not workforce.is_awaited:
+            return False
+        if not self._received:
+            await workforce.wait()
+        return bool(self._received)
+
     async def kept_going(self, conversation: Conversation, text: str) -> tuple[AttachmentEntry, ...]:
         """What the model is told so that it goes on, by a Stop hook or because its answer has not the form asked for; nothing when the turn may end."""
         hooks, leaf = self._hooks, conversation.leaf
         if leaf is None:
             return ()
         if hooks is not None and await hooks.on_stop(text) is not None:
+            return self.said(conversation, leaf)
+        if await self._awaits_reports():
             return self.said(conversation, leaf)
         problem = "" if self._form is None else read_answer(self._form, text).problem
         if not problem or self._corrections >= TRIES:

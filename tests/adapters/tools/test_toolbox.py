@@ -46,11 +46,11 @@ def test_a_session_has_every_builtin_under_its_name_and_no_server_can_take_one(t
         searcher=NoWeb(),
     )
     box = tools.box
-    # Skill needs the gate, which is made of the other tools.
-    others = [tool.name for tool in BUILTIN_TOOLS if tool.name != "Skill"]
+    # Agent and Skill need the gate, which is made of the other tools.
+    others = [tool.name for tool in BUILTIN_TOOLS if tool.name not in {"Agent", "Skill"}]
     assert {box[name].definition.name: name for name in box} == {name: name for name in others}
     assert [tool.name for tool in BUILTIN_CANDIDATES] == [tool.name for tool in BUILTIN_TOOLS]
-    assert (len(box), len(BUILTIN_TOOLS)) == (28, 29)
+    assert (len(box), len(BUILTIN_TOOLS)) == (28, 30)
     assert box.get("Nonsense") is None
     other = ToolBox(more={"Read": box["Bash"], "mcp__a__b": read})
     assert other["Read"].definition == BUILTIN["Read"]

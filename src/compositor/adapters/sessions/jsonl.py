@@ -42,12 +42,14 @@ class JsonlSession:
         self._descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
 
     @classmethod
-    def open(cls, home: Path, header: SessionHeader, *, durable: bool = False) -> JsonlSession:
-        """Open the session that `header` names, or begin it.
+    def open(
+        cls, home: Path, header: SessionHeader, *, durable: bool = False, folder: Path | None = None
+    ) -> JsonlSession:
+        """Open the session that `header` names, or begin it; in `folder` where it does not lie with the other sessions of its project.
 
         A torn tail is repaired first (F30). Raises `SessionBusyError` when another process writes it.
         """
-        folder = private_folder(home, "sessions", project_key(header.cwd))
+        folder = folder or private_folder(home, "sessions", project_key(header.cwd))
         path = session_file(folder, header.session_id)
         lock = SessionLock.take(path)
         try:

@@ -69,17 +69,12 @@ class EnterWorktreeTool(_WorktreeTool):
             return failed(call, f"The session is in the worktree {self._state.current.path} already. Leave it first.")
         if _NAME.fullmatch(name) is None or name.endswith(".lock") or ".." in name:
             return failed(call, f"{name!r} is no name for a worktree: letters, digits, '.', '_' and '-', up to 64.")
-        root, problem = await git(scope, scope.cwd, "rev-parse", "--show-toplevel")
-        if problem:
-            return failed(call, f"{scope.cwd} is in no git repository: {problem}")
-        path, branch = str(Path(root, FOLDER, name)), f"worktree-{name}"
-        start, problem = await git(scope, root, "rev-parse", "HEAD")
-        if not problem:
-            _, problem = await git(scope, root, "worktree", "add", "-b", branch, path)
-        if problem:
-            return failed(call, f"The worktree could not be made: {problem}")
+        tree = await make_worktree(scope, name)
+        if isinstance(tree, Problem):
+            return failed(call, tree.message)
+        path, branch = tree.path, tree.branch
         note = self._state.directory.move(path, scope)
-        self._state.current = Worktree(path, branch, start)
+        self._state.current = tree
         text = (
             f"The worktree {path} is on the new branch {branch}. The shell is in it now; use absolute paths below it."
         )
@@ -100,8 +95,8 @@ class ExitWorktreeTool(_WorktreeTool):
         if tree is None:
             return failed(call, "This session is in no worktree that it made itself.")
         if wanted.action == "remove":
-            refusal = None if wanted.discard_changes else await self._unsaved(tree, scope)
-            problem = refusal or await self._remove(tree, scope)
+            refusal = None if wanted.discard_changes else await _unsaved(tree, scope)
+            problem = refusal or await _remove(tree, scope)
             if problem:
                 return failed(call, problem)
         self._state.directory.move(scope.cwd, scope)
@@ -110,23 +105,44 @@ class ExitWorktreeTool(_WorktreeTool):
         text = f"The worktree {tree.path} {what}. The shell is in {scope.cwd} again."
         return done(call, text, display=f"ExitWorktree: {wanted.action}", structured={"worktreePath": tree.path})
 
-    async def _unsaved(self, tree: Worktree, scope: ToolScope) -> str | None:
-        changes, problem = await git(scope, tree.path, "status", "--porcelain")
-        commits, other = await git(scope, tree.path, "rev-list", f"{tree.start}..HEAD")
-        if problem or other:
-            return f"The state of the worktree is not known: {problem or other}"
-        if changes or commits:
-            return (
-                f"The worktree has {len(changes.splitlines())} changed files and {len(commits.splitlines())} commits of its own. "
-                "Ask the person; then keep it, or set discard_changes."
-            )
-        return None
 
-    async def _remove(self, tree: Worktree, scope: ToolScope) -> str | None:
-        _, problem = await git(scope, scope.cwd, "worktree", "remove", "--force", tree.path)
-        if not problem:
-            _, problem = await git(scope, scope.cwd, "branch", "-D", tree.branch)
-        return f"The worktree could not be removed: {problem}" if problem else None
+async def make_worktree(scope: ToolScope, name: str) -> Worktree | Problem:
+    """A checkout of its own on a branch of its own, or why there is none."""
+    root, problem = await git(scope, scope.cwd, "rev-parse", "--show-toplevel")
+    if problem:
+        return Problem(f"{scope.cwd} is in no git repository: {problem}")
+    path, branch = str(Path(root, FOLDER, name)), f"worktree-{name}"
+    start, problem = await git(scope, root, "rev-parse", "HEAD")
+    if not problem:
+        _, problem = await git(scope, root, "worktree", "add", "-b", branch, path)
+    return Problem(f"The worktree could not be made: {problem}") if problem else Worktree(path, branch, start)
+
+
+async def leave_worktree(scope: ToolScope, tree: Worktree) -> str:
+    """Remove a worktree that holds nothing of its own; the sentence that says where it stays otherwise."""
+    if await _unsaved(tree, scope) is None and await _remove(tree, scope) is None:
+        return ""
+    return f"[Its work is in the worktree {tree.path}, on the branch {tree.branch}.]"
+
+
+async def _unsaved(tree: Worktree, scope: ToolScope) -> str | None:
+    changes, problem = await git(scope, tree.path, "status", "--porcelain")
+    commits, other = await git(scope, tree.path, "rev-list", f"{tree.start}..HEAD")
+    if problem or other:
+        return f"The state of the worktree is not known: {problem or other}"
+    if changes or commits:
+        return (
+            f"The worktree has {len(changes.splitlines())} changed files and {len(commits.splitlines())} commits of its own. "
+            "Ask the person; then keep it, or set discard_changes."
+        )
+    return None
+
+
+async def _remove(tree: Worktree, scope: ToolScope) -> str | None:
+    _, problem = await git(scope, scope.cwd, "worktree", "remove", "--force", tree.path)
+    if not problem:
+        _, problem = await git(scope, scope.cwd, "branch", "-D", tree.branch)
+    return f"The worktree could not be removed: {problem}" if problem else None
 
 
 async def git(scope: ToolScope, cwd: str, *words: str) -> tuple[str, str | None]:

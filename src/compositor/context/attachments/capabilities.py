@@ -115,5 +115,7 @@ ROWS: Mapping[str, Kind] = {
         restore=Restore.DELTA,
         dedup=Dedup.NAMES,
         names=("addedTypes", "removedTypes"),
+        compacted=Compacted.COLLECTOR,
+        producer="compositor.context.extensions.telling:agents_note",
     ),
 }

@@ -1,4 +1,4 @@
-"""Which skills the model is told of next: those that the history does not hold yet (R187, R200, R342).
+"""Which skills and agents the model is told of next: those that the history does not hold yet (R187, R200, R342).
 
 Decides what is new and how it is said. What was told before is read off the notes themselves, so that a resumed or a compacted conversation is
 told exactly what it lacks.
@@ -14,9 +14,12 @@ from msgspec import Struct
 from compositor.context.memory.rules import RuleGlobs
 from compositor.types.attachments import TextAttachment
 
+from .agents import AgentDefinition
+from .catalog import Place
 from .listing import MAX_DESCRIPTION, Listing, list_skills
 from .skills import Skill
 
+AGENTS = "agent_listing_delta"
 LISTING = "skill_listing"
 DYNAMIC = "dynamic_skill"
 _NAME = re.compile(r"^- (\S+?):?(?: .*)?$", re.MULTILINE)
@@ -57,6 +60,19 @@ def dynamic_note(
     where = f" in {folder}" if folder else ""
     opening = f"For what you work on{where} there are more skills that you can call with Skill:"
     return TextAttachment(kind=DYNAMIC, name=folder, path=folder or None, text=_said(opening, listing))
+
+
+def agents_note(agents: Iterable[AgentDefinition], told: Sequence[TextAttachment]) -> TextAttachment | None:
+    """The agents that the model was not told of; the built-in ones stand in the definition of the tool."""
+    known = told_names(told, AGENTS)
+    new = [agent for agent in agents if agent.place is not Place.BUILT_IN and agent.name not in known]
+    if not new:
+        return None
+    opening = (
+        "There are new agents:" if known else "Agents that you can start with the tool Agent, beside the built-in ones:"
+    )
+    lines = (f"- {agent.name}: {' '.join(agent.description.split())[:MAX_DESCRIPTION]}" for agent in new)
+    return TextAttachment(kind=AGENTS, text="\n".join((opening, *lines)))
 
 
 def due_skills(skills: Iterable[Skill], reached: Sequence[str], base: str) -> tuple[Skill, ...]:

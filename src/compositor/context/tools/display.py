@@ -15,6 +15,7 @@ MAX_DISPLAY = 160
 """Characters of a display line; what is longer ends in an ellipsis."""
 
 MAIN_FIELDS: Final = {
+    "Agent": "description",
     "Bash": "command",
     "Edit": "file_path",
     "Glob": "pattern",
