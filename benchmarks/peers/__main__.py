@@ -85,7 +85,7 @@ def cost_over_least(bodies: list[Body]) -> float:
     """What the requests cost over what a conversation of their lengths costs when each reads the one before and writes only what is new."""
     tier, cache, paid, least, before = model_tier(), PromptCache(), 0.0, 0.0, 0
     for number, body in enumerate(bodies):
-        positions = positions_of(body, bytes_per_token=BYTES_PER_TOKEN)
+        positions = positions_of(spelled_out(body), bytes_per_token=BYTES_PER_TOKEN)
         total = positions[-1].tokens
         use, cache = cache.use(positions, minimum=MINIMUM, now=5.0 * number)
         paid += input_price(use, tier)
@@ -93,6 +93,20 @@ def cost_over_least(bodies: list[Body]) -> float:
         least += known * tier.read + (total - known) * tier.write_5m
         before = total
     return paid / least
+
+
+def spelled_out(body: Body) -> Body:
+    """A string in place of a list of blocks is a shorthand; a client that changes between the two is not charged for it."""
+    for message in body["messages"]:
+        message["content"] = _blocks(message["content"])
+        for block in message["content"]:
+            if block["type"] == "tool_result" and "content" in block:
+                block["content"] = _blocks(block["content"])
+    return body
+
+
+def _blocks(content: Any) -> Any:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def run(name: str, scene: Scene, job: str) -> tuple[dict[str, Any], list[Seen]]:

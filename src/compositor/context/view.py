@@ -37,11 +37,12 @@ def head_view(tools: Iterable[Chunk], system: Iterable[Chunk], context: Chunk | 
 class ViewState:
     """A running digest over the view, as a persistent value: `add` gives a new state and leaves this one alone."""
 
-    __slots__ = ("_hash", "_referenced")
+    __slots__ = ("_digest", "_hash", "_referenced")
 
     def __init__(self, hash_state: _Hash, referenced: Ledger[str]) -> None:
         self._hash = hash_state
         self._referenced = referenced
+        self._digest: str | None = None
 
     @classmethod
     def start(cls, head: Head) -> ViewState:
@@ -64,7 +65,10 @@ class ViewState:
 
     @property
     def digest(self) -> str:
-        return self._hash.hexdigest()
+        """Made once: a forecast asks for those of the last forty requests."""
+        if self._digest is None:
+            self._digest = self._hash.hexdigest()
+        return self._digest
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ViewState) and self.digest == other.digest

@@ -113,14 +113,14 @@ def extend_tally(tally: TokenTally, settled: Rope[Chunk]) -> TokenTally:
 
 def request_positions(line: Line) -> tuple[Position, ...]:
     """The positions of a request in order."""
-    compiled = line.compiled
+    compiled, settings = line.compiled, settings_key(line.compiled.options, images=line.images)
     marked = {(marker.region, marker.index): marker.ttl for marker in compiled.markers}
     head = [
         msgspec.structs.replace(position, ttl=marked.get(place), tokens=round(position.tokens * line.scale))
-        for place, position in _head_positions(compiled.head, settings_key(compiled.options, images=line.images))
+        for place, position in _head_positions(compiled.head, settings)
     ]
     start = head[-1] if head else Position(key="", ordinal=0, tokens=0, what="start")
-    found = {position.ordinal: position for position in (*head, *_message_positions(line, start))}
+    found = {position.ordinal: position for position in (*head, *_message_positions(line, settings, start))}
     return tuple(found[ordinal] for ordinal in sorted(found))
 
 
@@ -133,30 +133,30 @@ def total_tokens(line: Line) -> int:
     return round(line.scale * (fixed + messages))
 
 
-def _message_positions(line: Line, start: Position) -> Iterator[Position]:
+def _message_positions(line: Line, settings: str, start: Position) -> Iterator[Position]:
     """Marks of answered requests within reach of a look-back, the fork point and what stands before it, and the request's own end."""
     ends = line.boundaries.tail(2 * LOOK_BACK)
     if line.pinned is not None:
-        yield from _before_pin(line, start, line.pinned)
+        yield from _before_pin(line, settings, start, line.pinned)
     for end in ends:
         if end.mark is not None:
-            yield _position(line, start, end.mark, end)
+            yield _position(line, settings, start, end.mark, end)
     if line.mark is not None:
-        yield _position(line, start, line.mark, None)
+        yield _position(line, settings, start, line.mark, None)
 
 
-def _before_pin(line: Line, start: Position, pinned: Mark) -> Iterator[Position]:
+def _before_pin(line: Line, settings: str, start: Position, pinned: Mark) -> Iterator[Position]:
     number = bisect.bisect_right(
         range(len(line.boundaries)), pinned.message, key=lambda at: line.boundaries[at].messages
     )
     for at in range(max(number - LOOK_BACK, 0), number):
         end = line.boundaries[at]
         if end.mark is not None:
-            yield _position(line, start, end.mark, end)
-    yield _position(line, start, pinned, None)
+            yield _position(line, settings, start, end.mark, end)
+    yield _position(line, settings, start, pinned, None)
 
 
-def _position(line: Line, start: Position, mark: Mark, end: Boundary | None) -> Position:
+def _position(line: Line, settings: str, start: Position, mark: Mark, end: Boundary | None) -> Position:
     compiled = line.compiled
     index = len(_context(compiled.head)) + mark.message
     through = _results_through(line, mark) if line.clearing.count or line.forgets else Results()
@@ -170,7 +170,7 @@ def _position(line: Line, start: Position, mark: Mark, end: Boundary | None) -> 
     same = not line.forgets or forgotten == through.dropped
     readable = end is not None and bool(end.images) == line.images and same
     return Position(
-        key=_name(settings_key(compiled.options, images=line.images), digest),
+        key=_name(settings, digest),
         ordinal=start.ordinal + mark.blocks - forgotten,
         tokens=start.tokens + round(line.scale * tokens),
         what=f"messages[{index}]",
