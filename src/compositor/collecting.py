@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from compositor.adapters.collectors.background import BackgroundCollector
 from compositor.adapters.collectors.changed_files import ChangedFilesCollector
 from compositor.adapters.collectors.date import DateCollector
 from compositor.adapters.collectors.editor import EditorCollector
@@ -66,6 +67,7 @@ def _sources(given: Collecting) -> Iterable[Source]:
     yield Source(
         name="mentions", collector=_mentions(given), matters="What the prompt names with @ could not be looked up"
     )
+    yield Source(name="background", collector=BackgroundCollector(given.tools.box.background))
     yield Source(name="reminders", collector=_reminders(given))
     tools = {"Agent", "Skill"} & set(opened.contract.tools)
     if opened.shelf is not None and tools:

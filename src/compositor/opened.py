@@ -202,7 +202,8 @@ def current_settings(flags: Flags, places: SettingsPlaces) -> Settings:
 
 def _desk(opening: Opening, places: SettingsPlaces, settings: Settings) -> ExtensionDesk:
     root = places.root if Path(places.root, ".git").exists() else None
-    return ExtensionDesk(places=extension_places(places, root, opening.flags), settings=settings)
+    where = extension_places(places, root, opening.flags)
+    return ExtensionDesk(places=where, settings=settings, agents_json=opening.flags.agents)
 
 
 def _host(

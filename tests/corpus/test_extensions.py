@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compositor.adapters.extensions import ExtensionPlaces, find_extensions
+from compositor.adapters.extensions import ExtensionPlaces, find_extensions, find_in
 from compositor.context.extensions.agents import settle_agents
 from compositor.context.extensions.catalog import Kind, Place, Row, State
 from compositor.context.extensions.skills import settle_skills
@@ -43,6 +43,34 @@ def test_everything_a_project_brings_is_active_or_has_a_reason(project: Path) ->
     rows = [row for row in rows_of(project) if row.place is Place.PROJECT]
     assert meant(project) <= {os.path.realpath(row.path) for row in rows}
     assert [row for row in rows if (row.state is State.ACTIVE) == bool(row.reason)] == []
+
+
+def skill_folders() -> Iterator[Path]:
+    """Folders with skills outside of `.claude`: those of other tools, and bare ones."""
+    for path in sorted(CORPUS.rglob("skills")):
+        if path.is_dir() and path.parent.name != ".claude" and any(path.glob("*/SKILL.md")):
+            yield path
+
+
+BARE = tuple(skill_folders())
+
+
+@pytest.mark.parametrize("folder", BARE, ids=lambda path: str(path.relative_to(CORPUS)))
+def test_skills_in_other_folders_load_too_or_have_a_reason(folder: Path) -> None:
+    rows = settle_skills(find_in([str(folder.parent)], Kind.SKILL)).rows
+    assert {os.path.realpath(path) for path in folder.glob("*/SKILL.md")} <= {
+        os.path.realpath(row.path) for row in rows
+    }
+    assert any(row.state is State.ACTIVE for row in rows)
+    assert [row for row in rows if (row.state is State.ACTIVE) == bool(row.reason)] == []
+
+
+def test_skills_of_other_tools_are_found_in_a_project() -> None:
+    projects = [path.parent.parent for path in BARE if path.parent.name == ".agents"]
+    assert len(projects) >= 5
+    for project in projects:
+        found = find_extensions(ExtensionPlaces(cwd=str(project), root=None, user=None), Kind.SKILL)
+        assert any("/.agents/skills/" in source.path for source in found), project
 
 
 def test_the_corpus_has_enough_of_each_kind() -> None:

@@ -59,6 +59,7 @@ class LongRun:
         self.emulator = Emulator(parse_script(script), profile)
         self.events: list[AgentEvent] = []
         self.listeners: list[Callable[[AgentEvent], None]] = []
+        self.flags = Flags()
         self.route: Callable[[ModelTransport], ModelTransport] = lambda transport: transport
         self.session_id: str | None = None
         self.path = Path()
@@ -66,7 +67,7 @@ class LongRun:
     @asynccontextmanager
     async def opened(self, *, with_services: bool = False) -> AsyncIterator[Agent]:
         opening = Opening(
-            flags=Flags(),
+            flags=self.flags,
             project=str(self.project),
             environ=self.environ,
             resume=self.session_id,

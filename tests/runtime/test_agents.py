@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import anyio
 import pytest
 
 from compositor.adapters.providers.anthropic import AnthropicTransport
+from compositor.config.flags import Flags
 from compositor.emulator.core import Emulator
 from compositor.emulator.profile import ServiceProfile
 from compositor.emulator.script import parse_script
@@ -294,3 +296,54 @@ async def test_skills_of_a_definition_are_loaded_before_it_begins(tmp_path: Path
     async with run.opened() as agent:
         await agent.submit("Go.")
     assert "Look twice." in plain(run.bodies()[1])
+
+
+async def test_an_agent_in_a_worktree_of_its_own_leaves_the_checkout_alone(tmp_path: Path) -> None:
+    write = "{write: {path: made.txt, content: x}}"
+    turns = f"  - {{do: [{hand('tiny', isolation='worktree')}]}}\n  - {{do: [{write}]}}\n  - {{say: Made.}}\n  - {{say: So.}}\n"
+    turns += f"  - {{do: [{hand('tiny', isolation='worktree')}]}}\n  - {{say: Nothing to do.}}\n  - {{say: So.}}\n"
+    run = LongRun(tmp_path, f"turns:\n{turns}")
+    agent_file(run, "tiny")
+    repository(run.project)
+    async with run.opened() as agent:
+        await agent.submit("Go.")
+        made = plain(run.bodies()[3])
+        await agent.submit("Once more.")
+    assert not (run.project / "made.txt").exists()
+    trees = kept_worktrees(run.project)
+    assert [(tree / "made.txt").read_text() for tree in trees] == ["x"]
+    assert f"Its work is in the worktree {trees[0]}" in made
+    assert "Its work is in" not in plain(run.bodies()[-1]).partition("Once more.")[2]
+
+
+def repository(folder: Path) -> None:
+    for words in (
+        ("init", "-q"),
+        ("add", "."),
+        ("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "one"),
+    ):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+
+
+def kept_worktrees(folder: Path) -> list[Path]:
+    return sorted((folder / ".claude" / "worktrees").iterdir())
+
+
+async def test_agents_of_the_command_line_stand_beside_those_of_files(tmp_path: Path) -> None:
+    run = LongRun(tmp_path, f"turns:\n  - {{do: [{hand('quick')}]}}\n  - {{say: Quick.}}\n  - {{say: So.}}\n")
+    run.flags = Flags(agents='{"quick": {"description": "Is quick", "prompt": "You are quick."}}')
+    async with run.opened() as agent:
+        await agent.submit("Go.")
+    assert "- quick: Is quick" in plain(run.bodies()[0])
+    assert system(run.bodies()[1]).startswith("You are quick.")
+
+
+async def test_a_command_in_the_background_that_ended_is_told_once(tmp_path: Path) -> None:
+    start = '{call: {tool: Bash, input: {command: "echo done > out.txt; exit 3", run_in_background: true}}}'
+    wait = '{run: "while pgrep -f out.tx[t]; do sleep 0.1; done; sleep 0.6"}'
+    turns = f"  - {{do: [{start}]}}\n  - {{do: [{wait}]}}\n  - {{do: [{{read: out.txt}}]}}\n  - {{say: So.}}\n"
+    run = LongRun(tmp_path, f"turns:\n{turns}")
+    async with run.opened(with_services=True) as agent:
+        await agent.submit("Go.")
+    told = [plain(body).count("has ended with exit code 3") for body in run.bodies()]
+    assert told == [0, 0, 1, 1]

@@ -116,6 +116,7 @@ async def test_each_request_journals_how_its_sources_stood(project: Path) -> Non
         assert [one.name for one in record.gathered] == [
             "date",
             "mentions",
+            "background",
             "reminders",
             "skills",
             "memory",

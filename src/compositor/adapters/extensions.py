@@ -38,14 +38,18 @@ class ExtensionPlaces(Struct, frozen=True, kw_only=True):
     managed: tuple[str, ...] = ()
     levels: frozenset[Level] = frozenset({Level.USER, Level.PROJECT, Level.LOCAL})
 
-    def folders(self) -> Iterator[tuple[Place, Path]]:
-        """The folders that may hold `skills/`, `agents/` and the others, in the order in which a name is looked for."""
+    def folders(self, kind: Kind) -> Iterator[tuple[Place, Path]]:
+        """The folders that may hold `skills/`, `agents/` and the others, in the order in which a name is looked for.
+
+        Skills are also found in `.agents/` of the project, where other tools look for them: behind `.claude/` of the same directory.
+        """
+        names = (".claude", ".agents") if kind is Kind.SKILL else (".claude",)
         user = None if self.user is None else Path(self.user)
         for directory in self.managed:
             yield Place.MANAGED, Path(directory, ".claude")
         if Level.PROJECT in self.levels:
             # The home directory's own folder holds what is personal, also where a project lies right in it.
-            folders = (Path(directory, ".claude") for directory in self._upwards())
+            folders = (Path(directory, name) for directory in self._upwards() for name in names)
             yield from ((Place.PROJECT, folder) for folder in folders if folder != user)
         if Level.USER in self.levels and user is not None:
             yield Place.USER, user
@@ -63,12 +67,17 @@ class ExtensionPlaces(Struct, frozen=True, kw_only=True):
 
 def find_extensions(places: ExtensionPlaces, kind: Kind) -> tuple[SourceFile, ...]:
     """Every file of a kind, nearest first within a place, by name within a folder. Never raises for what cannot be read."""
-    return _found(places.folders(), kind)
+    return _found(places.folders(kind), kind)
 
 
 def find_below(folders: Sequence[str], kind: Kind) -> tuple[SourceFile, ...]:
     """The files of a kind in `.claude/` of these folders of the project, which lie below the start directory."""
-    return _found(((Place.PROJECT, Path(folder, ".claude")) for folder in folders), kind)
+    return find_in([str(Path(folder, ".claude")) for folder in folders], kind)
+
+
+def find_in(folders: Iterable[str], kind: Kind) -> tuple[SourceFile, ...]:
+    """The files of a kind in `skills/`, `agents/` and the others of these folders, as those of a project."""
+    return _found(((Place.PROJECT, Path(folder)) for folder in folders), kind)
 
 
 def _found(folders: Iterable[tuple[Place, Path]], kind: Kind) -> tuple[SourceFile, ...]:

@@ -71,6 +71,7 @@ def flags_from(values: Mapping[str, Any]) -> Flags:
         json_schema=_json_schema(values.get("json_schema")),
         mcp_config=tuple(values.get("mcp_config") or ()),
         strict_mcp_config=bool(values.get("strict_mcp_config")),
+        agents=values.get("agents"),
     )
 
 
@@ -214,6 +215,11 @@ _CONTRACT: tuple[Callable[[Any], Any], ...] = (
         metavar="FILE|JSON",
         multiple=True,
         help="More MCP servers, as in --mcp-config .mcp.json; may be repeated.",
+    ),
+    click.option(
+        "--agents",
+        metavar="JSON",
+        help='More agents, as in --agents \'{"reviewer": {"description": "Reviews", "prompt": "You review."}}\'.',
     ),
     click.option("--strict-mcp-config", is_flag=True, help="Use the servers of --mcp-config alone."),
     click.option("--system-prompt", metavar="TEXT", help="Replace the default system prompt."),

@@ -66,6 +66,11 @@ class Agent:
         return self._line.account
 
     @property
+    def workers(self) -> tuple[str, ...]:
+        """The agents at work for this session, a line each."""
+        return () if self._parts.workforce is None else self._parts.workforce.running
+
+    @property
     def modes(self) -> Modes | None:
         return self._parts.modes
 

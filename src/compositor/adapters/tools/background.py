@@ -62,6 +62,7 @@ class BackgroundTask:
         self._state = State.RUNNING
         self._stop = threading.Event()
         self._offset = 0
+        self._is_seen = False
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._watch = threading.Thread(target=self._attend, name=f"background-{task_id}", daemon=True)
         self._watch.start()
@@ -69,6 +70,16 @@ class BackgroundTask:
     @property
     def state(self) -> State:
         return self._state
+
+    @property
+    def code(self) -> int | None:
+        """The exit code, once it has ended."""
+        return self._process.returncode
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the model has seen that it ended, by a look of its own."""
+        return self._is_seen
 
     def look(self) -> Look:
         """What came since the last look. The state is taken first: output that was there at the end is never missed."""
@@ -79,6 +90,7 @@ class BackgroundTask:
             more = bool(file.read(1))
         self._offset += len(data)
         is_last = state is not State.RUNNING and not more
+        self._is_seen = self._is_seen or is_last
         text = clean_output(self._decoder.decode(data, final=is_last))
         return Look(text=text, state=state, code=code, more=more)
 
@@ -138,6 +150,10 @@ class Background:
 
     def find(self, task_id: str) -> BackgroundTask | None:
         return self._tasks.get(task_id)
+
+    @property
+    def tasks(self) -> tuple[BackgroundTask, ...]:
+        return tuple(self._tasks.values())
 
     def described(self) -> str:
         """All tasks with their state, in one line for the model."""
