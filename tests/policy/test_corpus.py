@@ -55,6 +55,32 @@ def test_what_a_rule_names_does_not_ask(line: str, rules: tuple[str, ...]) -> No
     assert judge(make_call("Bash", command=line), make_policy(*make_rules(allow=rules))) == "allow"
 
 
+@pytest.mark.req("R368")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git commit -m 'push it later, rm the rest'",
+        "git log --format='%h (%s)'",
+        "awk '{print $1}' a",
+        "python3 -c 'print(1)'",
+        "tar xf a.tar -C src",
+        "npm test -- --run",
+        "uv run pytest -q",
+        "docker run --rm x ls",
+        "make CFLAGS='-O2 -g'",
+        "node -e 'console.log(1)'",
+        "sort a",
+        "git checkout main",
+        "printf '%s' 'a[1]'",
+        "npx tsc -p .",
+        "vim a",
+    ],
+)
+def test_no_deny_rule_reaches_what_it_does_not_speak_of(line: str) -> None:
+    rules = make_rules(deny=DENY[:5], allow=("Bash",))
+    assert judge(make_call("Bash", command=line), make_policy(*rules, mode=PermissionMode.BYPASS)) == "allow"
+
+
 @pytest.mark.req("R363")
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("tool", ["Read", "Edit", "Write"])

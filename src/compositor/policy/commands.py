@@ -15,6 +15,7 @@ from msgspec import Struct
 from compositor.types.patterns import DESTRUCTIVE_PATTERNS, DestructivePattern
 
 from .command_table import BUILDS, EDITS, FIND_TESTS, READS, CommandRow, Operands
+from .runners import command_starts
 from .words import Word
 
 # Commands whose operands are files, for path rules. A command that both reads and writes stands under WRITERS.
@@ -23,7 +24,8 @@ READERS = frozenset(
     "rev rg sha1sum sha256sum sort stat strings sum tac tail tr uniq wc xxd zcat zgrep awk ls find tree readlink realpath".split()
 )
 WRITERS = frozenset(
-    "chgrp chmod chown cp dd install ln mkdir mv patch rm rmdir rsync sed shred tee touch truncate unlink".split()
+    "bsdtar chgrp chmod chown cp cpio csplit dd install ln mkdir mv patch rm rmdir rsync sed shred split tar tee touch truncate unlink "
+    "unzip zip".split()
 )
 # They print nothing but words they were given, or end or pause the shell.
 INERT = frozenset(
@@ -33,9 +35,8 @@ INERT = frozenset(
 GLOB_READERS = frozenset({"du", "file", "ls", "stat", "wc"})
 # Words behind these are a text of the author, never a flag.
 _TEXT_FLAGS = frozenset({"-m", "-am", "--message", "--title", "--body", "-b", "-t"})
-_GIT_RUNNERS = frozenset(
-    {"foreach", "run", "-x", "--exec", "--extcmd", "--tree-filter", "--index-filter", "--msg-filter"}
-)
+# Programs whose rule speaks of looking and not of running what is given to them.
+_SEARCHERS = frozenset({"fd", "fdfind", "git"})
 DELETERS = frozenset({"rm", "rmdir", "shred", "unlink"})
 
 _SED_SCRIPT = re.compile(r"(?:\d+(?:,(?:\d+|\$))?|\$)?[pd]\Z")
@@ -135,6 +136,20 @@ def is_build(words: tuple[Word, ...]) -> bool:
     return all(word.literal for word in words) and any(texts[: len(row)] == row for row in BUILDS)
 
 
+def writes_operands(words: tuple[Word, ...]) -> bool:
+    """Whether the files that the command names may be written by it."""
+    name, *texts = (words[0].text.rsplit("/", 1)[-1], *(word.text for word in words[1:]))
+    if name == "sort":
+        return any(text.startswith(("-o", "--o")) for text in texts)
+    if name == "uniq":
+        return sum(not text.startswith("-") for text in texts) > 1
+    if name == "perl":
+        return any(_CLUSTER.match(text) and "i" in text for text in texts) or any(
+            text.startswith("-i") for text in texts
+        )
+    return name in WRITERS or (name == "git" and bool({"checkout", "restore", "mv", "rm", "apply"} & set(texts[:3])))
+
+
 def deleted_words(words: tuple[Word, ...]) -> tuple[str, ...]:
     """The operands of a deleting command, as written; empty for any other command."""
     texts = tuple(word.text for word in words)
@@ -149,20 +164,15 @@ def reads_trees(words: tuple[Word, ...]) -> bool:
     name, *rest = (words[0].text.rsplit("/", 1)[-1], *(word.text for word in words[1:]))
     if name in {"egrep", "fgrep", "grep"}:
         return any(_has_flag(rest, flag) for flag in ("-r", "-R", "-d", "--recursive", "--directories"))
-    return name in {"diff", "rg"}
+    return name in {"ack", "ag", "diff", "rg", "ugrep"}
 
 
 def runs_another(words: tuple[Word, ...]) -> bool:
     """`find -exec` and its kin: an allow rule with a wildcard never covers them."""
-    texts = {word.text for word in words[1:]}
-    return bool(texts & {"-exec", "-execdir", "-ok", "-okdir", "-delete"}) or bool(git_runners(words))
-
-
-def git_runners(words: tuple[Word, ...]) -> tuple[int, ...]:
-    """Where in a `git` command another command begins: behind `foreach`, `bisect run`, `--exec` and their kin."""
-    if words[0].text.rsplit("/", 1)[-1] != "git":
-        return ()
-    return tuple(at + 1 for at, word in enumerate(words) if word.text in _GIT_RUNNERS and at + 1 < len(words))
+    texts, name = {word.text for word in words[1:]}, words[0].text.rsplit("/", 1)[-1]
+    if texts & {"-exec", "-execdir", "-ok", "-okdir", "-delete"}:
+        return True
+    return name in _SEARCHERS and bool(command_starts(words))
 
 
 def path_words(words: tuple[Word, ...]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from .commands import git_runners
+from .runners import EXECUTING_FLAGS, INPUT_RUNNERS, code_commands, command_starts
 from .shell import ShellLine, parse_shell
 from .words import Word, scan_words
 from .wrappers import RESERVED, SCRIPT_SHELLS, WRAPPERS
@@ -17,7 +17,6 @@ from .wrappers import RESERVED, SCRIPT_SHELLS, WRAPPERS
 MAX_DEPTH = 4
 MAX_SUFFIXES = 100
 
-_EXECUTING_FLAGS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 # An opaque line is cut at everything that may end a command: once with the quotes among it, once without.
 _CUTS = (re.compile(r"""[;&|\n\r(){}`<>"'$]+"""), re.compile(r"[;&|\n\r(){}`<>]+"))
 _CLUSTER = re.compile(r"-[A-Za-z]+\Z")
@@ -31,7 +30,7 @@ def reachable_commands(line: ShellLine, depth: int = 0) -> tuple[tuple[Word, ...
     found: list[tuple[Word, ...]] = []
     for words in line.commands:
         found.extend(_unwrap(words, depth))
-    if depth < MAX_DEPTH and any(words[0].text.rsplit("/", 1)[-1] in SCRIPT_SHELLS for words in found):
+    if depth < MAX_DEPTH and any(words[0].text.rsplit("/", 1)[-1] in SCRIPT_SHELLS | INPUT_RUNNERS for words in found):
         # A here-document that stands beside a shell may be its script.
         found.extend(
             command for text in line.here_texts for command in reachable_commands(parse_shell(text), depth + 1)
@@ -102,10 +101,11 @@ def _unwrap(words: tuple[Word, ...], depth: int) -> Iterator[tuple[Word, ...]]:
     if name in WRAPPERS | RESERVED or _ASSIGNMENT.match(words[0].text):
         starts = range(1, min(len(words), MAX_SUFFIXES))
     else:
-        starts = git_runners(words)
-        for at, word in enumerate(words):
-            if word.text in _EXECUTING_FLAGS:
-                yield from _unwrap(words[at + 1 :], depth) if len(words) > at + 1 else ()
+        starts = command_starts(words)[:MAX_SUFFIXES]
+        for at, word in enumerate(words[:-1]):
+            if word.text in EXECUTING_FLAGS:
+                yield from _unwrap(words[at + 1 :], depth)
+    yield from code_commands(words)
     for at in starts:
         yield words[at:]
         if depth < MAX_DEPTH and set(words[at].text) & set(" ;&|\n(`$<>"):

@@ -74,6 +74,11 @@ _PLAIN_HEAD = re.compile(r"[A-Za-z0-9_./+\[:][A-Za-z0-9_./+@:-]*\Z")
 _EXPANSION = re.compile(r"\$\{#?[A-Za-z_][A-Za-z0-9_]*(?:(?::?[-+]|##?|%%?)[^$`\"'{}\\]*)?\}\Z")
 _ARITHMETIC = re.compile(r"\$\(\([0-9 +*/%()-]*\)\)\Z")
 _OPERATORS = frozenset({b"<", b">", b">>", b">|", b"&>", b"&>>", b">&", b"<&"})
+# Builtins that take the name of a variable, and evaluate its subscript even inside of single quotes.
+_SUBSCRIPTING = frozenset(
+    "[ declare export getopts let local mapfile printf read readarray readonly test typeset unset wait".split()
+)
+_SUBSCRIPT = re.compile(r"[A-Za-z0-9_]\[.*[$`]", re.DOTALL)
 _HERE_MARK = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|'[A-Za-z_][A-Za-z0-9_]*'|\"[A-Za-z_][A-Za-z0-9_]*\")\Z")
 
 
@@ -171,6 +176,8 @@ def _test(node: Node) -> Iterator[Part]:
     yield from _inside(node)
     first, *middle, last = _unmasked(words, node.text or b"", masked)
     # The brackets stand for themselves; the grammar says so.
+    if any(_SUBSCRIPT.search(word.text) for word in middle):
+        raise ValueError("the test would evaluate what stands in brackets")
     yield Part((replace(first, literal=True), *middle, replace(last, literal=True)))
 
 
@@ -209,6 +216,8 @@ def _part(words: tuple[Word, ...]) -> Part:
         raise ValueError(f"the command word {head.raw!r} is not plain")
     if head.text in RESERVED:
         raise ValueError(f"{head.text!r} changes what words mean")
+    if head.text in _SUBSCRIPTING and any(_SUBSCRIPT.search(word.text) for word in inner.words[1:]):
+        raise ValueError(f"{head.text!r} would evaluate what stands in brackets")
     part = Part(inner.words, open_ended=inner.open_ended)
     name = head.text.rsplit("/", 1)[-1]
     if name not in WRAPPERS or (name == "command" and not inner.wraps) or _runs_script(name, part):

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from compositor.types.tools import ToolCall, ToolDefinition, ToolOrigin
 
-from .commands import READERS, WRITERS, edited_paths, harmless_paths, path_words
+from .commands import READERS, edited_paths, harmless_paths, path_words, writes_operands
 from .paths import ResolvedPath, absolute_path
 from .policy import Policy
 from .reach import reachable_commands
@@ -212,7 +212,7 @@ def _shell_words(line: ShellLine, commands: tuple[tuple[Word, ...], ...]) -> Ite
         yield from ((text, Access.WRITE) for text in edited_paths(part.words) or ())
     for words in commands:
         name = words[0].text.rsplit("/", 1)[-1]
-        access = Access.READ if name in READERS else Access.WRITE if name in WRITERS else Access.MENTION
+        access = Access.WRITE if writes_operands(words) else Access.READ if name in READERS else Access.MENTION
         yield from ((text, access) for text in path_words(words))
 
 
