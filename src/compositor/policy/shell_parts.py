@@ -14,6 +14,18 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .shell_checks import (
+    INPUTS,
+    REPLACED,
+    check_edges,
+    check_gaps,
+    check_here_end,
+    check_redirect,
+    has_sign,
+    masked_text,
+    node_text,
+    unmasked,
+)
 from .words import Word, scan_word, scan_words
 from .wrappers import RESERVED, SCRIPT_SHELLS, WRAPPERS, check_state, is_harmless_variable, peel_wrappers
 
@@ -64,16 +76,11 @@ _GROUPS = frozenset({
 })  # fmt: skip
 _SIGNS = frozenset("&& || ; | |& & \n ( ) { } ! if then fi elif else while until do done for in".split(" "))
 _WORDS = frozenset({"word", "number", "string", "raw_string", "concatenation", "brace_expression"})
-_REPLACED = frozenset({
-    "command_substitution", "process_substitution", "simple_expansion", "expansion", "arithmetic_expansion",
-})  # fmt: skip
-_ARGUMENTS = _WORDS | _REPLACED | {"command_name"}
-_INPUTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_ARGUMENTS = _WORDS | REPLACED | {"command_name"}
 _PLAIN_HEAD = re.compile(r"[A-Za-z0-9_./+\[:][A-Za-z0-9_./+@:-]*\Z")
 # Other forms evaluate their contents, assign, or read the value of a variable as a name.
 _EXPANSION = re.compile(r"\$\{#?[A-Za-z_][A-Za-z0-9_]*(?:(?::?[-+]|##?|%%?)[^$`\"'{}\\]*)?\}\Z")
 _ARITHMETIC = re.compile(r"\$\(\([0-9 +*/%()-]*\)\)\Z")
-_OPERATORS = frozenset({b"<", b">", b">>", b">|", b"&>", b"&>>", b">&", b"<&"})
 # Builtins that take the name of a variable, and evaluate its subscript even inside of single quotes.
 _SUBSCRIPTING = frozenset(
     "[ declare export getopts let local mapfile printf read readarray readonly test typeset unset wait".split()
@@ -102,7 +109,7 @@ def _statement(node: Node) -> Iterator[Part]:
 
 
 def _group(node: Node) -> Iterator[Part]:
-    _check_gaps(node)
+    check_gaps(node)
     kinds = [child.type for child in node.children if child.is_named]
     if (node.type == "pipeline" and "negated_command" in kinds[1:]) or (
         node.type == "compound_statement" and not kinds
@@ -125,22 +132,22 @@ def _redirected(node: Node) -> Iterator[Part]:
     start = others[0].start_byte - node.start_byte if others else len(node.text or b"")
     gap = (node.text or b"")[body.end_byte - node.start_byte : start].strip(b" ")
     if gap != b"-" or body.type != "command":
-        _check_gaps(node)
+        check_gaps(node)
         gap = b""
     for child in (body, *others):
-        found = list(_input(child) if child.type in _INPUTS else _statement(child))
+        found = list(_input(child) if child.type in INPUTS else _statement(child))
         if child == body and gap:
             found[-1] = replace(found[-1], words=(*found[-1].words, Word("-", "-", literal=True)))
         yield from found
 
 
 def _for(node: Node) -> Iterator[Part]:
-    _check_gaps(node)
+    check_gaps(node)
     name = node.child_by_field_name("variable")
-    if name is None or not is_harmless_variable(_text(name)):
+    if name is None or not is_harmless_variable(node_text(name)):
         raise ValueError("the loop sets a variable that programs may read")
     for child in node.children:
-        if child.type in _WORDS | _REPLACED:
+        if child.type in _WORDS | REPLACED:
             yield from _inside(child)
         elif child.type == "do_group":
             yield from _group(child)
@@ -150,31 +157,31 @@ def _for(node: Node) -> Iterator[Part]:
 
 def _assignments(node: Node) -> Iterator[Part]:
     """Assignments alone, or behind `export`: they set what later commands see."""
-    _check_gaps(node)
+    check_gaps(node)
     for child in [node] if node.type == "variable_assignment" else node.children:
         if child.type == "variable_assignment":
             yield from _assignment(child, exported=node.type == "declaration_command")
         elif child.type != "export":
-            raise ValueError(f"the command declares variables in a way that is not taken apart ({_text(child)!r})")
+            raise ValueError(f"the command declares variables in a way that is not taken apart ({node_text(child)!r})")
 
 
 def _assignment(node: Node, *, exported: bool) -> Iterator[Part]:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-    if name is None or name.type != "variable_name" or not is_harmless_variable(_text(name), exported=exported):
-        raise ValueError(f"the assignment {_text(node)!r} is not known to be harmless")
-    if value is not None and value.type not in _WORDS | _REPLACED:
-        raise ValueError(f"the value of {_text(name)!r} is not taken apart")
+    if name is None or name.type != "variable_name" or not is_harmless_variable(node_text(name), exported=exported):
+        raise ValueError(f"the assignment {node_text(node)!r} is not known to be harmless")
+    if value is not None and value.type not in _WORDS | REPLACED:
+        raise ValueError(f"the value of {node_text(name)!r} is not taken apart")
     if value is not None:
         yield from _inside(value)
 
 
 def _test(node: Node) -> Iterator[Part]:
-    masked = _masked(node)
+    masked = masked_text(node)
     words = scan_words(masked.decode())
-    if len(words) < 2 or words[0].raw != "[" or words[-1].raw != "]" or any(_has_sign(word) for word in words[1:-1]):
+    if len(words) < 2 or words[0].raw != "[" or words[-1].raw != "]" or any(has_sign(word) for word in words[1:-1]):
         raise ValueError("the test is not taken apart")
     yield from _inside(node)
-    first, *middle, last = _unmasked(words, node.text or b"", masked)
+    first, *middle, last = unmasked(words, node.text or b"", masked)
     # The brackets stand for themselves; the grammar says so.
     if any(_SUBSCRIPT.search(word.text) for word in middle):
         raise ValueError("the test would evaluate what stands in brackets")
@@ -182,13 +189,13 @@ def _test(node: Node) -> Iterator[Part]:
 
 
 def _command(node: Node) -> Iterator[Part]:
-    masked = _masked(node)
+    masked = masked_text(node)
     text, base = bytearray(masked), node.start_byte
     read: list[str] = []
     assigned = 0
     for child in node.children:
         start, end = child.start_byte - base, child.end_byte - base
-        if child.type in _INPUTS:
+        if child.type in INPUTS:
             yield from _input(child)
             text[start:end] = b" " * (end - start)
         elif child.type == "variable_assignment" and len(read) == assigned:
@@ -205,7 +212,7 @@ def _command(node: Node) -> Iterator[Part]:
         raise ValueError("a line ends inside of a word")
     if [word.raw for word in words] != read or len(read) == assigned:
         raise ValueError("the words of the command can be read in two ways")
-    yield _part(_unmasked(words, node.text or b"", bytes(text))[assigned:])
+    yield _part(unmasked(words, node.text or b"", bytes(text))[assigned:])
 
 
 def _part(words: tuple[Word, ...]) -> Part:
@@ -234,60 +241,29 @@ def _runs_script(name: str, part: Part) -> bool:
 
 def _input(node: Node) -> Iterator[Part]:
     """A redirection: its target is judged as a path by the caller, what is substituted in it as a command here."""
-    _check_edges(node)
+    check_edges(node)
     if node.type == "herestring_redirect":
-        text = _masked(node).decode().partition("<<<")[2].lstrip(" ")
+        text = masked_text(node).decode().partition("<<<")[2].lstrip(" ")
         if scan_word(text).raw != text or text[:1] in {"", "\n"}:
             raise ValueError("a here-string can be read in two ways")
         yield from _inside(node)
     elif node.type == "heredoc_redirect":
         yield from _here_document(node)
     else:
-        _check_redirect(node)
-
-
-def _check_edges(node: Node) -> None:
-    """What stands before the operator is a number that stands alone, and the target ends where a word ends."""
-    written = re.match(rb"[^<>&]*", node.text or b"")
-    before = written[0] if written is not None else b""
-    root = node
-    while root.parent is not None:
-        root = root.parent
-    at = node.start_byte - root.start_byte
-    glued = at > 0 and (root.text or b"")[at - 1 : at] not in {b" ", b"\n", b";", b"|", b"(", b")", b"}"}
-    if before and (not before.isdigit() or glued):
-        raise ValueError("the end of a word stands before a redirection")
-    ends = [child for child in node.children if child.type == "heredoc_start"] or [node]
-    after = (root.text or b"")[ends[0].end_byte - root.start_byte :][:1]
-    if after not in {b"", b" ", b"\n", b";", b"|", b"&", b")", b"`"}:
-        raise ValueError("a word goes on behind the target of a redirection")
-
-
-def _check_redirect(node: Node) -> None:
-    target = node.child_by_field_name("destination")
-    descriptor = node.child_by_field_name("descriptor")
-    if target is None or len(node.children_by_field_name("destination")) != 1:
-        raise ValueError("a redirection can be read in two ways")
-    start = (descriptor.end_byte if descriptor is not None else node.start_byte) - node.start_byte
-    operator = (node.text or b"")[start : target.start_byte - node.start_byte].strip(b" ")
-    word = scan_word(_text(target))
-    if operator not in _OPERATORS or target.end_byte != node.end_byte or word.raw != _text(target):
-        raise ValueError("a redirection can be read in two ways")
-    if not word.literal:
-        raise ValueError(f"the target {word.raw!r} of a redirection is replaced by the shell")
+        check_redirect(node)
 
 
 def _here_document(node: Node) -> Iterator[Part]:
     marks = [child for child in node.children if child.type == "heredoc_start"]
     bodies = [child for child in node.children if child.type == "heredoc_body"]
     ends = [child for child in node.children if child.type == "heredoc_end"]
-    if len(marks) != 1 or len(ends) != 1 or _HERE_MARK.match(_text(marks[0])) is None:
+    if len(marks) != 1 or len(ends) != 1 or _HERE_MARK.match(node_text(marks[0])) is None:
         raise ValueError("a here-document can be read in two ways")
-    _check_here_end(marks[0], ends[0])
+    check_here_end(marks[0], ends[0])
     for child in node.children:
         if child in bodies:
             yield from _inside(child)
-        elif child.type in _INPUTS:
+        elif child.type in INPUTS:
             yield from _input(child)
         elif child.is_named and child not in marks and child not in ends:
             yield from _statement(child)
@@ -295,92 +271,31 @@ def _here_document(node: Node) -> Iterator[Part]:
             raise ValueError("a here-document can be read in two ways")
 
 
-def _check_here_end(mark: Node, end: Node) -> None:
-    """The text ends at the first line that is the mark, as the shell has it."""
-    root = mark
-    while root.parent is not None:
-        root = root.parent
-    text, base = root.text or b"", root.start_byte
-    wanted = _text(mark).strip("'\"").encode()
-    at = text.find(b"\n", mark.end_byte - base)
-    while at >= 0 and text[at + 1 :].split(b"\n", 1)[0] != wanted:
-        at = text.find(b"\n", at + 1)
-    if at < 0 or at + 1 != end.start_byte - base:
-        raise ValueError("a here-document can be read in two ways")
-
-
 def _inside(node: Node) -> Iterator[Part]:
     """The commands that are substituted somewhere in a word, and a check of everything else that is replaced there."""
     if node.type in {"command_substitution", "process_substitution"}:
         yield from _substitution(node)
     elif node.type == "expansion":
-        if _EXPANSION.match(_text(node)) is None:
-            raise ValueError(f"the expansion {_text(node)!r} is not taken apart")
+        if _EXPANSION.match(node_text(node)) is None:
+            raise ValueError(f"the expansion {node_text(node)!r} is not taken apart")
     elif node.type == "arithmetic_expansion":
-        if _ARITHMETIC.match(_text(node)) is None:
+        if _ARITHMETIC.match(node_text(node)) is None:
             raise ValueError("an arithmetic expression may run a command")
     elif node.type in {"ansi_c_string", "translated_string"}:
-        raise ValueError(f"the word {_text(node)!r} is not taken apart")
+        raise ValueError(f"the word {node_text(node)!r} is not taken apart")
     else:
         for child in node.children:
             yield from _inside(child)
 
 
 def _substitution(node: Node) -> Iterator[Part]:
-    if "\\`" in _text(node) or (_text(node)[0] == "`" and "`" in _text(node)[1:-1]):
+    if "\\`" in node_text(node) or (node_text(node)[0] == "`" and "`" in node_text(node)[1:-1]):
         raise ValueError("a substitution stands in a substitution")
-    _check_gaps(node)
+    check_gaps(node)
     for child in node.children:
         if child.type == "file_redirect":
-            _check_redirect(child)
+            check_redirect(child)
         elif child.is_named:
             yield from _statement(child)
         elif child.type not in _SIGNS | {"$(", "`", "<(", ">("}:
             raise ValueError(f"the command holds {child.type!r}, which is not taken apart")
-
-
-def _check_gaps(node: Node) -> None:
-    """Between the parts of a group stand blanks and line ends, and nothing else."""
-    text, at = node.text or b"", 0
-    for child in [*node.children, None]:
-        end = len(text) if child is None else child.start_byte - node.start_byte
-        # A list may end in line ends that the grammar counts to nothing.
-        if text[at:end].strip(b" \n"):
-            raise ValueError("the command holds more than its parse shows")
-        if child is not None and child.type == "comment" and text[:end][-1:] not in {b"", b" ", b"\n", b";"}:
-            raise ValueError("a number sign stands in a word")
-        at = end if child is None else child.end_byte - node.start_byte
-
-
-def _masked(node: Node) -> bytes:
-    """The text of a command with `$___` in place of everything that the shell replaces: for the scanner one word is one word."""
-    text = bytearray(node.text or b"")
-    stack = list(node.children)
-    while stack:
-        child = stack.pop()
-        if child.type in _REPLACED:
-            start, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
-            text[start:end] = b"$" + b"_" * (end - start - 1)
-        elif child.type not in _INPUTS:
-            stack.extend(child.children)
-    return bytes(text)
-
-
-def _unmasked(words: tuple[Word, ...], original: bytes, masked: bytes) -> tuple[Word, ...]:
-    """The words with the text that was written, so that a rule and a person see what stands there."""
-    found: list[Word] = []
-    at = 0
-    for word in words:
-        at = masked.index(word.raw.encode(), at)
-        end = at + len(word.raw.encode())
-        found.append(replace(word, raw=original[at:end].decode()))
-        at = end
-    return tuple(found)
-
-
-def _has_sign(word: Word) -> bool:
-    return not word.literal and bool(set(word.raw) & set("|&;<>()"))
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
