@@ -4,13 +4,12 @@ import pytest
 
 from compositor.policy.command_table import EDITS, FIND_TESTS, READS, Operands
 from compositor.policy.commands import (
-    deleted_words,
-    destructive_pattern,
     edited_paths,
     harmless_paths,
     parse_words,
     path_words,
 )
+from compositor.policy.destructive import deleted_words, destructive_pattern
 from compositor.policy.shell import parse_shell
 from compositor.policy.words import Word
 from compositor.types.patterns import DESTRUCTIVE_PATTERNS

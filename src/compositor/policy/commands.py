@@ -12,9 +12,8 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from compositor.types.patterns import DESTRUCTIVE_PATTERNS, DestructivePattern
-
 from .command_table import BUILDS, EDITS, FIND_TESTS, READS, CommandRow, Operands
+from .destructive import has_flag, start_points
 from .runners import command_starts
 from .words import Word
 
@@ -33,11 +32,8 @@ INERT = frozenset(
 )
 # They tell of files what is no content and have no flag that writes.
 GLOB_READERS = frozenset({"du", "file", "ls", "stat", "wc"})
-# Words behind these are a text of the author, never a flag.
-_TEXT_FLAGS = frozenset({"-m", "-am", "--message", "--title", "--body", "-b", "-t"})
 # Programs whose rule speaks of looking and not of running what is given to them.
 _SEARCHERS = frozenset({"fd", "fdfind", "git"})
-DELETERS = frozenset({"rm", "rmdir", "shred", "unlink"})
 
 _SED_SCRIPT = re.compile(r"(?:\d+(?:,(?:\d+|\$))?|\$)?[pd]\Z")
 _SED_REPLACE = re.compile(
@@ -90,36 +86,9 @@ def edited_paths(words: tuple[Word, ...]) -> tuple[str, ...] | None:
     return (*paths, *(f"{paths[-1].rstrip('/') or '/'}/{path.rsplit('/', 1)[-1]}" for path in paths[:-1]))
 
 
-def destructive_pattern(words: tuple[Word, ...]) -> DestructivePattern | None:
-    """The first row of the catalogue that this command falls under."""
-    texts = (words[0].text.rsplit("/", 1)[-1], *(word.text for word in words[1:]))
-    return next((row for row in DESTRUCTIVE_PATTERNS if _falls_under(texts, row)), None)
-
-
-def may_be_destructive(words: tuple[Word, ...], *, open_ended: bool = False) -> bool:
-    """Whether the command falls under the catalogue, or could when the shell puts something unlucky into its words."""
-    if destructive_pattern(words) is not None:
-        return True
-    unknown = [at for at, word in enumerate(words) if not word.literal and not _is_text(words, at)]
-    if not unknown and not open_ended:
-        return False
-    name = words[0].text.rsplit("/", 1)[-1]
-    first = next((word for word in words[1:] if not (word.literal and word.text.startswith("-"))), None)
-    rows = [row for row in DESTRUCTIVE_PATTERNS if name == row.words[0] or name.startswith(f"{row.words[0]}.")]
-    if first is None or not first.literal:
-        return bool(rows)
-    return any(len(row.words) == 1 or row.words[1] in {word.text for word in words} for row in rows)
-
-
 def is_inert(words: tuple[Word, ...]) -> bool:
     """A builtin that touches nothing, whatever its words become (`printf -v` and `read` are judged by the line)."""
     return words[0].literal and words[0].text in INERT
-
-
-def _is_text(words: tuple[Word, ...], at: int) -> bool:
-    """One word, as the quotes keep it together, that a flag takes as its text."""
-    word = words[at]
-    return not word.splits and (words[at - 1].text in _TEXT_FLAGS or word.known.startswith("--message="))
 
 
 def _is_safe_glob(word: Word) -> bool:
@@ -150,20 +119,11 @@ def writes_operands(words: tuple[Word, ...]) -> bool:
     return name in WRITERS or (name == "git" and bool({"checkout", "restore", "mv", "rm", "apply"} & set(texts[:3])))
 
 
-def deleted_words(words: tuple[Word, ...]) -> tuple[str, ...]:
-    """The operands of a deleting command, as written; empty for any other command."""
-    texts = tuple(word.text for word in words)
-    name = texts[0].rsplit("/", 1)[-1]
-    if name == "find" and "-delete" in texts:
-        return tuple(_start_points(texts[1:])) or (".",)
-    return tuple(text for text in texts[1:] if not text.startswith("-")) if name in DELETERS else ()
-
-
 def reads_trees(words: tuple[Word, ...]) -> bool:
     """A command that prints what stands in files it finds by itself, so that path rules cannot see them."""
     name, *rest = (words[0].text.rsplit("/", 1)[-1], *(word.text for word in words[1:]))
     if name in {"egrep", "fgrep", "grep"}:
-        return any(_has_flag(rest, flag) for flag in ("-r", "-R", "-d", "--recursive", "--directories"))
+        return any(has_flag(rest, flag) for flag in ("-r", "-R", "-d", "--recursive", "--directories"))
     return name in {"ack", "ag", "diff", "rg", "ugrep"}
 
 
@@ -263,7 +223,7 @@ def _split_flag(text: str, row: CommandRow) -> list[tuple[str, str | None]]:
 
 
 def _find_paths(texts: tuple[str, ...]) -> tuple[str, ...] | None:
-    starts = list(_start_points(texts))
+    starts = list(start_points(texts))
     files: list[str] = []
     rest = list(texts[len(starts) :])
     while rest:
@@ -276,13 +236,6 @@ def _find_paths(texts: tuple[str, ...]) -> tuple[str, ...] | None:
     return (*(starts or ["."]), *files)
 
 
-def _start_points(texts: tuple[str, ...]) -> Iterator[str]:
-    for text in texts:
-        if text.startswith("-") or text in {"(", ")", "!", ","}:
-            return
-        yield text
-
-
 def _sed_paths(texts: tuple[str, ...], *, in_place: bool) -> tuple[str, ...] | None:
     """A `sed` with one script that prints, deletes or replaces lines; scripts can also write files and run commands."""
     allowed = {"-n", "-E", "-r", "-i", "-s"} if in_place else {"-n", "-E", "-r", "-s"}
@@ -292,27 +245,3 @@ def _sed_paths(texts: tuple[str, ...], *, in_place: bool) -> tuple[str, ...] | N
         return None
     known = _SED_SCRIPT.match(operands[0]) or _SED_REPLACE.match(operands[0])
     return tuple(operands[1:]) if known else None
-
-
-def _falls_under(texts: tuple[str, ...], row: DestructivePattern) -> bool:
-    head, *subcommands = row.words
-    if texts[0] != head and not texts[0].startswith(f"{head}."):
-        return False
-    # Global flags may stand between a program and its subcommand (`git -C x push`), so the subcommands are looked for.
-    rest = list(texts[1:])
-    for word in subcommands:
-        if word not in rest:
-            return False
-        rest = rest[rest.index(word) + 1 :]
-    if row.flags and not any(_has_flag(rest, flag) for flag in row.flags):
-        return False
-    return not row.subjects or any(text.startswith(row.subjects) for text in rest if not text.startswith("-"))
-
-
-def _has_flag(texts: list[str], flag: str) -> bool:
-    if flag in texts or any(text.startswith(f"{flag}=") for text in texts):
-        return True
-    if flag.startswith("--") and len(flag) > 4:
-        # A unique abbreviation is as good as the whole name.
-        return any(text.startswith("--") and len(text) > 4 and flag.startswith(text) for text in texts)
-    return len(flag) == 2 and any(_CLUSTER.match(text) and flag[1] in text[1:] for text in texts)

@@ -15,14 +15,12 @@ from compositor.types.verdicts import Allow, Ask, Deny, PermissionMode, Permissi
 
 from .actions import Case, action_of, is_open, part_action, redirected_paths
 from .commands import (
-    DELETERS,
     READERS,
     WRITERS,
-    deleted_words,
-    destructive_pattern,
     is_inert,
     reads_trees,
 )
+from .destructive import DELETERS, deleted_words, destructive_pattern
 from .match import (
     allowing_command,
     allowing_rule,

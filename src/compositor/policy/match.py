@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 from compositor.types.verdicts import PermissionRule, RuleEffect
 
-from .commands import WRITERS, may_be_destructive, runs_another
+from .commands import WRITERS, runs_another
+from .destructive import may_be_destructive
 from .paths import PathPattern, ResolvedPath, path_patterns
 from .policy import Policy
 from .reach import may_reach, merge_flags, plain_text, sort_flags, spellings
