@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from compositor.policy.limits import ToolLimits
 from compositor.types.verdicts import PermissionMode, PermissionRule, RuleEffect
+
+from .limits import ToolLimits
 
 MANAGED = "managed"
 # What a repository brings with it: its allow rules wait for trust (project-conventions 3.4).
