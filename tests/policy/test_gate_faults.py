@@ -8,6 +8,7 @@ import pytest
 from compositor.policy import gate
 from compositor.policy.audit import Gate
 from compositor.policy.gate import GateResult, HookAnswer, RunAskHook
+from compositor.policy.limits import ToolLimits
 from compositor.types.verdicts import Allow, Deny, PermissionMode
 from tests.policy.judge import make_call, make_policy, make_rules, run_gate
 
@@ -97,3 +98,15 @@ def test_where_nobody_can_be_asked_no_hook_stands_in() -> None:
     result, questions = run_gate(TOUCH, alone, hook=lambda _: HookAnswer(allowed="h"))
     assert isinstance(result.verdict, Deny)
     assert not any(isinstance(question, RunAskHook) for question in questions)
+
+
+@pytest.mark.req("R364", "R330")
+def test_no_hook_leads_a_helper_out_of_its_limits() -> None:
+    limits = ToolLimits(tools=("Write",), file="/home/u/proj/notes")
+    policy = make_policy(*make_rules(allow=("Edit",)), mode=PermissionMode.BYPASS, limits=limits, pre_hooks=("h",))
+    inside = make_call("Write", file_path="/home/u/proj/notes", content="x")
+    moved = HookAnswer(input=make_call("Write", file_path="/home/u/proj/other", content="x").input)
+    assert isinstance(run_gate(inside, policy)[0].verdict, Allow)
+    result = run_gate(inside, policy, hook=lambda _: moved)[0]
+    assert isinstance(result.verdict, Deny)
+    assert result.verdict.gate == Gate.PERMISSION.value

@@ -138,10 +138,7 @@ def _deny_rules(state: _State) -> _Flow:
     """The limits of a helper, and deny rules, on the input as the model gave it, before any hook sees it."""
     definition = _known(state)
     resolved = yield from _resolve(state)
-    limits = state.policy.limits
-    outside = (
-        None if limits is None else limits.refusal(state.call.name, tuple({path.real for path in resolved.values()}))
-    )
+    outside = _outside_limits(state, resolved)
     if outside is not None:
         return _refuse(state, Gate.DENY_RULES, outside)
     denied = check_denied(state.call, definition, state.policy, resolved)
@@ -174,9 +171,12 @@ def _pre_hooks(state: _State) -> _Flow:
 
 
 def _permission(state: _State) -> _Flow:
-    """Deny, ask, allow and mode on the final input."""
+    """Limits, deny, ask, allow and mode on the final input, which a hook may have changed."""
     definition = _known(state)
     resolved = yield from _resolve(state)
+    outside = _outside_limits(state, resolved)
+    if outside is not None:
+        return _refuse(state, Gate.PERMISSION, outside)
     verdict = decide(state.call, definition, state.policy, resolved)
     if isinstance(verdict, Deny):
         return _refuse(state, Gate.PERMISSION, verdict.reason, verdict)
@@ -256,6 +256,11 @@ def _check_input(state: _State, gate: Gate) -> _State:
     if problems:
         return _refuse(state, gate, f"the input does not fit {state.call.name!r}: {'; '.join(problems)}"[:2000])
     return _note(state, gate, Finding.PASSED, "the tool is known and the input has its shape")
+
+
+def _outside_limits(state: _State, resolved: Mapping[str, ResolvedPath]) -> str | None:
+    limits = state.policy.limits
+    return None if limits is None else limits.refusal(state.call.name, tuple({path.real for path in resolved.values()}))
 
 
 def _known(state: _State) -> ToolDefinition:
