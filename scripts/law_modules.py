@@ -14,6 +14,7 @@ LAW_MODULES = (
     "context/messages/legality",
     "context/cache/breakpoints.py",
     "context/transcript/journal.py",
+    "policy/actions.py",
     "policy/decide.py",
     "policy/shell.py",
 )
