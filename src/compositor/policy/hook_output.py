@@ -68,7 +68,8 @@ _DECISIONS = {"approve": "allow", "block": "deny"}
 def read_report(hook: Hook, run: HookRun) -> HookReport:
     """Read one run. Never raises for anything a hook printed."""
     if run.ended is not Ended.EXITED:
-        return HookReport(hook=hook, failure=f"it {run.ended.value}")
+        why = f": {_first_line(run.stderr)}" if run.stderr.strip() else ""
+        return HookReport(hook=hook, failure=f"it {run.ended.value}{why}")
     if hook.kind is HookKind.PROMPT:
         return _model_verdict(hook, run)
     text = run.stdout.strip()

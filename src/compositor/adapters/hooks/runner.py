@@ -138,7 +138,7 @@ class ChildHookRunner:
         way = self._ways.get(hook.kind)
         if way is None:
             return HookRun(
-                ended=Ended.NOT_STARTED, stderr=f"nothing here runs a handler of the kind {hook.kind.value!r}"
+                ended=Ended.NOT_STARTED, stderr=f"only a session runs handlers of the kind {hook.kind.value!r}"
             )
         try:
             with anyio.fail_after(hook.seconds):
