@@ -79,7 +79,9 @@ def make_guard(given: Gating, asker: Asker, presence: Presence, ask_model: Handl
             ways={
                 HookKind.MCP_TOOL: served(None if given.services is None else given.services.servers),
                 HookKind.PROMPT: ask_model,
+                **({} if presence.calls is None else {HookKind.CALLBACK: presence.calls}),
             },
+            more_hooks=presence.hooks,
             instructions=tuple((one.path, one.file.level.name.lower()) for one in around.memory.files),
             is_resumed=opened.conversation.leaf is not None,
             branches=given.edges,

@@ -21,8 +21,8 @@ from compositor.context.freshness.file_table import FileTable
 from compositor.context.prompt.sections.scratchpad import SCRATCHPAD_VARIABLE
 from compositor.policy.audit import Gate, audit_record, opening_changes
 from compositor.policy.condition import condition_applies
-from compositor.policy.hook_handlers import HookKind
-from compositor.policy.hooks import HookPlan, gate_hooks, plan_hooks
+from compositor.policy.hook_handlers import Hook, HookKind
+from compositor.policy.hooks import HookPlan, gate_hooks, plan_hooks, with_hooks
 from compositor.policy.policy import Policy
 from compositor.ports import Asker, Clock, HandlerWay, ToolScope
 from compositor.runtime.driver import Admission, Workshop
@@ -61,6 +61,7 @@ class Guarding(Struct, frozen=True, kw_only=True):
     granted: Callable[[], tuple[PermissionRule, ...]] = tuple
     approvals: tuple[str, ...] = ()
     ways: Mapping[HookKind, HandlerWay] = {}
+    more_hooks: tuple[Hook, ...] = ()
     instructions: tuple[tuple[str, str], ...] = ()
     is_resumed: bool = False
     branches: Enforcement | None = None
@@ -148,6 +149,7 @@ def _edges(given: Guarding) -> Enforcement:
             env=given.env,
             clock=given.clock,
             ways=given.ways,
+            more_hooks=given.more_hooks,
         )
     theirs = whole.policy
     return msgspec.structs.replace(
@@ -206,7 +208,7 @@ def _renewal(given: Guarding, edges: Enforcement, hooks: Hooks) -> Renewal:
 
     def plan(settings: Settings) -> tuple[Policy, HookPlan]:
         found = given.plan(settings)
-        heard = plan_hooks(settings, runs_shared=found.trusted or not found.interactive)
+        heard = with_hooks(plan_hooks(settings, runs_shared=found.trusted or not found.interactive), given.more_hooks)
         own = first.roots if given.branches is not None else (edges.scratchpad,)
         planned = msgspec.structs.replace(
             found,

@@ -49,10 +49,12 @@ NOBODY: Final = Presence()
 """Nobody sits before the session."""
 
 
-def session_services(opened: Opened, interviewer: Interviewer | None = None) -> AbstractAsyncContextManager[Services]:
+def session_services(
+    opened: Opened, interviewer: Interviewer | None = None, presence: Presence = NOBODY
+) -> AbstractAsyncContextManager[Services]:
     """What runs beside the agent of an opened session; hand it to `build_agent` inside the context.
 
-    `interviewer` answers the questions of MCP servers; without one they are told that nobody can be asked.
+    `interviewer` answers the questions of MCP servers; without one they are told that nobody can be asked. `presence` reaches servers in the program.
     """
     from compositor.adapters.services import run_services
 
@@ -66,6 +68,7 @@ def session_services(opened: Opened, interviewer: Interviewer | None = None) -> 
         interviewer=interviewer,
         languages=opened.languages,
         result_tokens=opened.limits.result,
+        exchange=presence.exchange,
     )
 
 
@@ -194,7 +197,7 @@ def _hiring(
             asker=asker,
             services=served,
             run_command=run_command,
-            presence=Presence(session_rules=presence.session_rules),
+            presence=msgspec.structs.replace(presence, typed=tuple),
             branch=branch,
         )
 

@@ -73,6 +73,7 @@ def test_variables_are_filled_in_and_unset_ones_stay_with_a_remark():
         ({"type": "http"}, "needs a 'url'"),
         ({"args": []}, "not one of"),
         ({"command": ""}, "needs a 'command'"),
+        ({"type": "sdk", "name": "a"}, "which alone can name it"),
     ],
 )
 def test_an_entry_that_is_no_server_is_refused_with_the_reason(entry, reason):

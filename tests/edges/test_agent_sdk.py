@@ -12,6 +12,7 @@ from claude_agent_sdk import (
     AssistantMessage,
     ClaudeAgentOptions,
     ClaudeSDKClient,
+    HookMatcher,
     PermissionResultAllow,
     PermissionResultDeny,
     ResultMessage,
@@ -23,7 +24,9 @@ from claude_agent_sdk import (
     ToolResultBlock,
     ToolUseBlock,
     UserMessage,
+    create_sdk_mcp_server,
     query,
+    tool,
 )
 from claude_agent_sdk._internal.message_parser import parse_message
 
@@ -151,6 +154,68 @@ async def test_an_answer_of_the_sdk_can_hold_for_more_than_one_call(
     assert (len(asked), found[-1].permission_denials) == (1, [])
     approved = list((Path(options.env["COMPOSITOR_HOME"]) / "approved-rules").glob("*.json"))
     assert bool(approved) is remembered
+
+
+async def test_hooks_of_the_sdk_are_hooks(options: ClaudeAgentOptions) -> None:
+    """They see every call before it runs and can refuse it, also where rules allow it; they hear what came of it."""
+    seen: list[tuple[str, str]] = []
+
+    async def before(given: Any, _id: str | None, _context: Any) -> Any:
+        seen.append((given["hook_event_name"], given["tool_name"]))
+        if given["tool_name"] != "Write":
+            return {}
+        said = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "not today"}
+        return {"hookSpecificOutput": said}
+
+    async def after(given: Any, _id: str | None, _context: Any) -> Any:
+        seen.append((given["hook_event_name"], given["tool_name"]))
+        return {"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "mind the gap"}}
+
+    hooks: Any = {"PreToolUse": [HookMatcher(hooks=[before])], "PostToolUse": [HookMatcher("Read", hooks=[after])]}
+    turns = ({"do": [{"read": "greeter.py"}]}, WRITE, HELLO)
+    given = played(options, *turns, hooks=hooks, permission_mode="bypassPermissions")
+    async with ClaudeSDKClient(given) as client:
+        await client.query("go")
+        found = [one async for one in client.receive_response()]
+    assert seen == [("PreToolUse", "Read"), ("PostToolUse", "Read"), ("PreToolUse", "Write")]
+    assert [denied["tool_name"] for denied in found[-1].permission_denials] == ["Write"]
+    (_, second, _) = sorted((Path(options.env["COMPOSITOR_HOME"]) / "requests").glob("*/*.json"))
+    assert "mind the gap" in second.read_text()
+
+
+async def test_hooks_that_would_never_be_asked_are_refused(options: ClaudeAgentOptions) -> None:
+    """A program that relies on a guard must not go on without it."""
+
+    async def hear(_given: Any, _id: str | None, _context: Any) -> Any:
+        return {}
+
+    off = played(
+        options, HELLO, hooks={"PreToolUse": [HookMatcher(hooks=[hear])]}, settings='{"disableAllHooks": true}'
+    )
+    with pytest.raises(Exception, match="settings turn hooks off"):
+        async with ClaudeSDKClient(off):
+            pass
+
+
+async def test_tools_of_the_sdk_s_own_process_can_be_called(options: ClaudeAgentOptions) -> None:
+    called: list[Any] = []
+
+    @tool("add", "Adds two numbers.", {"a": int, "b": int})
+    async def add(given: dict[str, Any]) -> dict[str, Any]:
+        called.append(given)
+        return {"content": [{"type": "text", "text": f"the sum is {given['a'] + given['b']}"}]}
+
+    server = create_sdk_mcp_server("calc", tools=[add])
+    env = {**options.env, "ENABLE_TOOL_SEARCH": "false", "MCP_CONNECTION_NONBLOCKING": "0"}
+    call = {"do": [{"call": {"tool": "mcp__calc__add", "input": {"a": 2, "b": 3}}}]}
+    given = played(options, call, HELLO, mcp_servers={"calc": server}, allowed_tools=["mcp__calc__add"], env=env)
+    async with ClaudeSDKClient(given) as client:
+        await client.query("add")
+        found = [one async for one in client.receive_response()]
+    assert found[0].data["mcp_servers"] == [{"name": "calc", "status": "connected"}]
+    assert called == [{"a": 2, "b": 3}]
+    (told,) = [block for one in found if isinstance(one, UserMessage) for block in one.content]
+    assert "the sum is 5" in str(told.content)
 
 
 async def test_a_client_of_the_sdk_interrupts_changes_the_mode_and_goes_on(options: ClaudeAgentOptions) -> None:

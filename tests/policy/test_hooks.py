@@ -87,6 +87,11 @@ def test_only_managed_settings_turn_managed_hooks_off() -> None:
 
 
 @pytest.mark.req("R371")
+def test_a_settings_file_cannot_name_a_function_of_a_program() -> None:
+    found = plan_hooks(settings((Level.USER, group("PreToolUse", {"type": "callback", "callback": "hook_0"}))))
+    assert (found.hooks, "'callback' is not run" in found.diagnostics[0].message) == ((), True)
+
+
 def test_a_bad_handler_is_left_out_and_a_bad_managed_one_is_a_guard_that_never_passes() -> None:
     bad = group("PreToolUse", {"type": "command"}, {"type": "agent", "prompt": "x"}, "x")
     found = plan_hooks(settings((Level.USER, bad)))

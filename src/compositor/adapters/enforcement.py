@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from compositor.config.settings import Settings
-from compositor.policy.hook_handlers import HookKind
-from compositor.policy.hooks import HookPlan, gate_hooks, plan_hooks
+from compositor.policy.hook_handlers import Hook, HookKind
+from compositor.policy.hooks import HookPlan, gate_hooks, plan_hooks, with_hooks
 from compositor.policy.paths import ResolvedPath
 from compositor.policy.policy import Policy, SandboxState
 from compositor.policy.sandbox import SandboxPlan, is_confined, plan_sandbox, plan_state
@@ -116,14 +116,15 @@ def open_enforcement(
     env: Mapping[str, str],
     clock: Clock,
     ways: Mapping[HookKind, HandlerWay] = MappingProxyType({}),
+    more_hooks: tuple[Hook, ...] = (),
 ) -> Enforcement:
-    """Probe the sandbox once, when settings ask for one, and open the log."""
+    """Probe the sandbox once, when settings ask for one, and open the log. `more_hooks` stand beside those of settings."""
     folder = Path(home)
     outputs = str(private_folder(folder, "outputs", session_id))
     scratchpad = real_path(str(private_folder(folder, "scratch", session_id)))
     policy = msgspec.structs.replace(policy, roots=(*policy.roots, scratchpad))
     state, program = probe_sandbox(settings, policy)
-    hooks = plan_hooks(settings, runs_shared=policy.trusted or not policy.interactive)
+    hooks = with_hooks(plan_hooks(settings, runs_shared=policy.trusted or not policy.interactive), more_hooks)
     policy = msgspec.structs.replace(policy, sandbox=state, **gate_hooks(hooks))
     sandbox = None
     if state.available:

@@ -13,7 +13,7 @@ import anyio
 from msgspec import Struct
 
 from compositor.context.tools.limits import RESULT_TOKENS
-from compositor.ports import Interviewer
+from compositor.ports import Exchange, Interviewer
 from compositor.types.languages import LanguageServer
 from compositor.types.request import HeadTool
 from compositor.types.servers import McpServer
@@ -45,6 +45,7 @@ async def run_services(
     interviewer: Interviewer | None = None,
     languages: tuple[LanguageServer, ...] = (),
     result_tokens: int = RESULT_TOKENS,
+    exchange: Exchange | None = None,
 ) -> AsyncIterator[Services]:
     """The services of one session; servers start in the background. `told` are tools that an earlier part of the session was told."""
     background = Background()
@@ -57,7 +58,14 @@ async def run_services(
 
             elicit = None if interviewer is None else elicitor(interviewer)
             running = make_servers(
-                servers, roots=roots, home=home, env=env, told=told, elicit=elicit, tokens=result_tokens
+                servers,
+                roots=roots,
+                home=home,
+                env=env,
+                told=told,
+                elicit=elicit,
+                tokens=result_tokens,
+                exchange=exchange,
             )
             await stack.enter_async_context(running.running())
         speaking = None

@@ -21,7 +21,9 @@ from compositor.config.flags import parse_mode
 from compositor.config.policy_inputs import is_mode_off
 from compositor.errors import CompositorError, UsageError
 from compositor.opened import Opened
+from compositor.policy.hook_handlers import Hook
 from compositor.ports import Presence
+from compositor.protocol.callbacks import calling, read_callbacks
 from compositor.protocol.dialog import Dialog, DialogPerson, Standing
 from compositor.protocol.incoming import MAX_LINE, ControlAnswer, ControlCancel, ControlRequest, Prompt, parse_line
 from compositor.protocol.report import RunReport
@@ -40,6 +42,7 @@ class Conversing:
         self._echoes = echoes
         self._dialog = Dialog(print_message)
         self._grants = SessionGrants(opened.home, opened.places.root, opened.policy.roots[0])
+        self._hooks: tuple[Hook, ...] = ()
         self._running: Running | None = None
         self._first = anyio.Event()
         self._put: MemoryObjectSendStream[Prompt | CompositorError]
@@ -52,13 +55,18 @@ class Conversing:
     async def _run(self, line: Line) -> Ran[TurnResult | None]:
         self._put, self._take = anyio.create_memory_object_stream[Prompt | CompositorError](float("inf"))
         person = DialogPerson(self._dialog, self._standing()) if self._asks else None
-        presence = Presence(session_rules=lambda: self._grants.rules)
         async with self._put, self._take, anyio.create_task_group() as tasks:
             tasks.start_soon(self._read)
             # The program introduces itself before its first prompt; nothing is started for one that says nothing.
             await self._first.wait()
             if not self._take.statistics().current_buffer_used:
                 return Ran(result=None, seconds=0.0)
+            presence = Presence(
+                session_rules=lambda: self._grants.rules,
+                hooks=self._hooks,
+                calls=calling(self._dialog),
+                exchange=self._dialog.exchange,
+            )
             ran = await act_with_agent(self._opened, line, self._report, self._talk, person, presence=presence)
             tasks.cancel_scope.cancel()
         return ran
@@ -125,7 +133,14 @@ class Conversing:
         except CompositorError as problem:
             self._dialog.refuse(request.id, str(problem))
 
-    async def _initialize(self, _fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def _initialize(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        hooks = read_callbacks(fields.get("hooks"), self._opened.contract.settings)
+        if hooks and self._running is not None:
+            raise UsageError("the session runs already, so these hooks would not be asked")
+        self._hooks = hooks
+        for name in ("agents", "skills", "excludeDynamicSections", "systemPromptSnapshot"):
+            if fields.get(name) not in (None, False):
+                self._tell(f"{name!r} of 'initialize' is not taken up")
         found = named_surroundings(self._opened)
         commands = [
             {"name": one.name, "description": one.description, "argumentHint": one.hint} for one in found.commands
@@ -137,6 +152,7 @@ class Conversing:
             "available_output_styles": ["default"],
             "models": [{"value": self._opened.contract.model, "displayName": self._opened.contract.profile.name}],
             "account": {},
+            "hook_on_failure_supported": True,
             "pid": os.getpid(),
         }
 
@@ -146,8 +162,11 @@ class Conversing:
             save=self._grants.save,
             set_mode=self._change_mode,
             stop=self._stop,
-            tell=lambda text: self._report.say({"type": "system", "subtype": "informational", "content": text}),
+            tell=self._tell,
         )
+
+    def _tell(self, text: str) -> None:
+        self._report.say({"type": "system", "subtype": "informational", "content": text, "level": "warning"})
 
     def _stop(self) -> None:
         if self._running is not None:

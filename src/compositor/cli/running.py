@@ -231,7 +231,7 @@ async def act_with_agent(
     if person is None and opened.policy.interactive:
         person = TerminalAsker()
     asker = person or NobodyToAsk()
-    async with line.transport() as transport, session_services(opened, person) as services:
+    async with line.transport() as transport, session_services(opened, person, presence) as services:
         agent, store = build_agent(
             opened,
             transport=transport,

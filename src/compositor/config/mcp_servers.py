@@ -148,7 +148,9 @@ def _server(entry: ServerEntry, variables: Mapping[str, str], notes: list[Diagno
     if kind not in tuple(ServerTransport):
         return f"its type {kind!r} is not one of stdio, http, sse"
     transport = ServerTransport(kind)
-    needed = "command" if transport is ServerTransport.STDIO else "url"
+    if transport is ServerTransport.PROGRAM and entry.scope is not ServerScope.FLAG:
+        return "a server of the type 'sdk' lives in the program that starts a run, which alone can name it"
+    needed = {ServerTransport.STDIO: "command", ServerTransport.PROGRAM: "type"}.get(transport, "url")
     if not isinstance(value.get(needed), str) or not value[needed]:
         return f"a server of the type {kind!r} needs a {needed!r}"
     missing: list[str] = []

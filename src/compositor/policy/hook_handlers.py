@@ -24,6 +24,8 @@ class HookKind(enum.StrEnum):
     HTTP = "http"
     MCP_TOOL = "mcp_tool"
     PROMPT = "prompt"
+    CALLBACK = "callback"
+    """A function of the program that started the run; no settings file can name one."""
 
 
 PROMPT_SECONDS = 30.0
@@ -35,7 +37,7 @@ class Hook(Struct, frozen=True, kw_only=True):
 
     `shared`: it came with the repository. `command` is a shell line, or with `args` a program; `url` is where an HTTP handler listens. `headers` may name variables of
     `allowed_env`. `server` and `tool` name a tool of an MCP server, `input` is its input as JSON with places for fields of the event; `prompt` is what the
-    model is asked.
+    model is asked; `callback` is what the program calls its function.
     """
 
     event: str
@@ -51,6 +53,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     tool: str = ""
     input: str = "{}"
     prompt: str = ""
+    callback: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     allowed_env: tuple[str, ...] = ()
     seconds: float = 600.0
@@ -66,6 +69,7 @@ class Hook(Struct, frozen=True, kw_only=True):
             HookKind.HTTP: self.url,
             HookKind.MCP_TOOL: f"{self.tool} of {self.server}",
             HookKind.PROMPT: f"prompt {self.prompt!r}",
+            HookKind.CALLBACK: f"callback {self.callback}",
         }
         return f"{words[self.kind][:80]} ({self.level.value})"
 

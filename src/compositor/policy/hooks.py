@@ -63,6 +63,11 @@ def plan_hooks(settings: Settings, *, runs_shared: bool = True) -> HookPlan:
     )
 
 
+def with_hooks(plan: HookPlan, more: tuple[Hook, ...]) -> HookPlan:
+    """The plan with the handlers of the program that started the run, behind those of settings."""
+    return msgspec.structs.replace(plan, hooks=(*plan.hooks, *more)) if more else plan
+
+
 def gate_hooks(plan: HookPlan) -> dict[str, tuple[str, ...]]:
     """The fields of a policy that say which hooks the gate asks."""
     heard = {hook.event for hook in plan.hooks}

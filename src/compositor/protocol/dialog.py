@@ -54,6 +54,14 @@ class Dialog:
             )
         return answer.response
 
+    async def exchange(self, server: str, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Hand a JSON-RPC message to an MCP server that lives in the program; gives its answer."""
+        answer = await self.ask("mcp_message", server_name=server, message=message)
+        found = answer.get("mcp_response")
+        if not isinstance(found, dict):
+            raise _unanswered("mcp_message", "it gave no 'mcp_response'")
+        return found
+
     def take(self, answer: ControlAnswer) -> None:
         """An answer has come; one to a question that nobody waits for is dropped."""
         answered = self._waiting.get(answer.id)

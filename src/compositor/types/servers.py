@@ -20,6 +20,8 @@ class ServerTransport(enum.StrEnum):
     STDIO = "stdio"
     HTTP = "http"
     SSE = "sse"
+    PROGRAM = "sdk"
+    """It lives in the program that started the run, which alone can name it."""
 
 
 class ServerScope(enum.StrEnum):

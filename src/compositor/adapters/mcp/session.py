@@ -15,6 +15,7 @@ from compositor.config.mcp_servers import Approvals, ServerChoice, choose_server
 from compositor.config.settings import Settings
 from compositor.config.trust import Trust
 from compositor.context.tools.limits import RESULT_TOKENS
+from compositor.ports import Exchange
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.request import HeadTool
 from compositor.types.servers import McpServer
@@ -81,6 +82,7 @@ def make_servers(
     elicit: Callable[[str, Any], Awaitable[Any]] | None = None,
     auth: Callable[[McpServer], Any] | None = None,
     tokens: int = RESULT_TOKENS,
+    exchange: Exchange | None = None,
 ) -> McpServers:
     """The servers, not started yet. `told` are the tools an earlier part of the session was told: they keep their names.
 
@@ -92,7 +94,7 @@ def make_servers(
 
     return McpServers(
         tuple(servers),
-        ServerSurroundings(roots=roots, home=home, env=env),
+        ServerSurroundings(roots=roots, home=home, env=env, exchange=exchange),
         known={
             tool.origin.source.name: tool.definition.name
             for tool in told

@@ -15,7 +15,10 @@ from msgspec import Struct
 from compositor._version import __version__
 from compositor.adapters.home import open_private, private_folder
 from compositor.adapters.tools.environment import child_environment
+from compositor.ports import Exchange
 from compositor.types.servers import McpServer, ServerTransport
+
+from .program import program_streams
 
 if TYPE_CHECKING:
     import httpx2
@@ -23,11 +26,12 @@ if TYPE_CHECKING:
 
 
 class ServerSurroundings(Struct, frozen=True, kw_only=True):
-    """What servers are told of the session. `roots` are real directories, the working directory first; `home` is the product's own."""
+    """What servers are told of the session. `roots` are real directories, the working directory first; `home` is the product's own; `exchange` reaches servers in the program that started the run."""
 
     roots: tuple[str, ...]
     home: str
     env: Mapping[str, str]
+    exchange: Exchange | None = None
 
 
 @asynccontextmanager
@@ -71,6 +75,8 @@ def log_path(home: str, server: str) -> Path:
 def _transport(server: McpServer, around: ServerSurroundings, auth: httpx2.Auth | None) -> Any:
     if server.transport is ServerTransport.STDIO:
         return _stdio(server, around)
+    if server.transport is ServerTransport.PROGRAM:
+        return program_streams(server.name, around.exchange)
     if server.transport is ServerTransport.SSE:
         from mcp.client.sse import sse_client
 
