@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -24,7 +24,7 @@ from .types.entries import TranscriptEntry
 from .types.journal import OutcomeRecord, SendRecord
 from .types.persistent import Rope
 from .types.request import Head, HeadParts, RequestOptions
-from .types.servers import ServerListing
+from .types.servers import Exchange, ServerListing
 from .types.snapshot import EventName, PrefixEvent
 from .types.tools import ToolCall, ToolDefinition, ToolOutcome
 from .types.verdicts import PermissionMode, PermissionRule
@@ -124,8 +124,7 @@ class Presence(Struct, frozen=True, kw_only=True):
     """A person who sits before a session that runs.
 
     `typed` gives what they typed since the last request and want to go with the next one, `session_rules` the allow rules that they gave
-    for this session alone. `hooks` are functions of the program that started the session, `calls` the way to them, and `exchange` that to servers in
-    it: a message to the server of a name, and its answer.
+    for this session alone. `hooks` are functions of the program that started it, `calls` the way to them, `exchange` that to servers in it.
     """
 
     typed: Callable[[], tuple[str, ...]] = tuple
@@ -368,9 +367,6 @@ class SettingsChange(Struct, frozen=True, kw_only=True):
     problem: str = ""
     where: str = ""
 
-
-Exchange: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
-"""Hands a JSON-RPC message to the server of a name and gives its answer. Raises `CompositorError` when there can be none."""
 
 HandlerWay: TypeAlias = Callable[[Hook, bytes], Awaitable[HookRun]]
 """Runs handlers of one kind on the input of an event. May raise; the time limit is kept by whoever calls it."""

@@ -13,10 +13,10 @@ import anyio
 from msgspec import Struct
 
 from compositor.context.tools.limits import RESULT_TOKENS
-from compositor.ports import Exchange, Interviewer
+from compositor.ports import Interviewer
 from compositor.types.languages import LanguageServer
 from compositor.types.request import HeadTool
-from compositor.types.servers import McpServer
+from compositor.types.servers import Exchange, McpServer
 
 from .tools.background import Background
 

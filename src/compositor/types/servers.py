@@ -6,11 +6,15 @@ Decides the shapes that cross a folder line. Never connects to anything.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from .tools import ToolDefinition
+
+Exchange: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Hands a JSON-RPC message to the server of a name and gives its answer. Raises `CompositorError` when there can be none."""
 
 DEFERRED_TOOLS = "deferred_tools"
 """Subtype of the transcript's marker that holds the definitions of deferred tools as they were first sent (R247)."""

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 
 from compositor.errors import CompositorError
-from compositor.ports import Exchange
+from compositor.types.servers import Exchange
 
 _INTERNAL_ERROR = -32603
 

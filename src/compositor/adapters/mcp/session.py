@@ -15,10 +15,9 @@ from compositor.config.mcp_servers import Approvals, ServerChoice, choose_server
 from compositor.config.settings import Settings
 from compositor.config.trust import Trust
 from compositor.context.tools.limits import RESULT_TOKENS
-from compositor.ports import Exchange
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.request import HeadTool
-from compositor.types.servers import McpServer
+from compositor.types.servers import Exchange, McpServer
 
 from .files import load_servers, read_approvals
 

@@ -15,8 +15,7 @@ from msgspec import Struct
 from compositor._version import __version__
 from compositor.adapters.home import open_private, private_folder
 from compositor.adapters.tools.environment import child_environment
-from compositor.ports import Exchange
-from compositor.types.servers import McpServer, ServerTransport
+from compositor.types.servers import Exchange, McpServer, ServerTransport
 
 from .program import program_streams
 
