@@ -22,7 +22,9 @@ from msgspec import Struct
 
 from compositor.adapters.home import private_folder, write_private
 from compositor.adapters.providers.anthropic import AnthropicTransport
+from compositor.adapters.providers.cloud_endpoints import CLOUDS, Cloud, resolve_cloud
 from compositor.adapters.providers.credentials import MESSAGES_PATH, Endpoint, is_loopback, resolve_endpoint
+from compositor.adapters.providers.key_command import KeyCommand, key_command, with_key_files
 from compositor.adapters.services import Services
 from compositor.errors import ConfigError
 from compositor.opened import Opened
@@ -32,6 +34,7 @@ from compositor.runtime.events import AgentEvent, TurnResult, Watcher
 from compositor.wiring import NOBODY, build_agent, session_services
 
 if TYPE_CHECKING:
+    from compositor.adapters.providers.cloud import CloudTransport
     from compositor.adapters.providers.openai_compatible import OpenAICompatibleTransport
     from compositor.emulator.core import Emulator
     from compositor.emulator.script import Script
@@ -43,24 +46,39 @@ T = TypeVar("T")
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """How the model is reached: an endpoint, and with a stand-in the emulator that plays it. `chats`: it speaks chat-completions."""
+    """How the model is reached: an endpoint, and with a stand-in the emulator that plays it.
+
+    `chats`: it speaks chat-completions. `cloud`: it stands behind a cloud's own address. `keys`: a command prints the key.
+    """
 
     endpoint: Endpoint
     emulator: Emulator | None = None
     chats: bool = False
+    cloud: Cloud | None = None
+    keys: KeyCommand | None = None
 
     @property
     def is_ready(self) -> bool:
         """Whether something can be sent: with a credential, or to a compatible server on this machine, which asks for none."""
-        return self.endpoint.has_credentials or (self.chats and is_loopback(urlsplit(self.endpoint.url).hostname or ""))
+        if self.cloud is not None:
+            return self.cloud.is_ready
+        return (
+            self.keys is not None
+            or self.endpoint.has_credentials
+            or (self.chats and is_loopback(urlsplit(self.endpoint.url).hostname or ""))
+        )
 
-    def transport(self) -> AnthropicTransport | OpenAICompatibleTransport:
+    def transport(self) -> AnthropicTransport | OpenAICompatibleTransport | CloudTransport:
+        if self.cloud is not None:
+            from compositor.adapters.providers.cloud import CloudTransport
+
+            return CloudTransport(AnthropicTransport(self.cloud.endpoint), self.cloud)
         if self.chats:
             from compositor.adapters.providers.openai_compatible import OpenAICompatibleTransport
 
-            return OpenAICompatibleTransport(AnthropicTransport(self.endpoint), tell=_tell)
+            return OpenAICompatibleTransport(AnthropicTransport(self.endpoint, keys=self.keys), tell=_tell)
         if self.emulator is None:
-            return AnthropicTransport(self.endpoint)
+            return AnthropicTransport(self.endpoint, keys=self.keys)
         from compositor.emulator.transport import EmulatorTransport
 
         return AnthropicTransport(self.endpoint, transport=EmulatorTransport(self.emulator))
@@ -68,10 +86,15 @@ class Line(Struct, frozen=True, kw_only=True):
 
 def real_line(opened: Opened) -> Line:
     """The service that the environment and the settings name."""
-    platform = opened.contract.platform
+    platform, variables = opened.contract.platform, opened.environment.variables
+    if platform.id in CLOUDS:
+        cloud = resolve_cloud(platform, variables)
+        return Line(endpoint=cloud.endpoint, cloud=cloud)
     chats = platform.api == "chat-completions"
-    endpoint = resolve_endpoint(opened.environment.variables, platform.path if chats else MESSAGES_PATH)
-    return Line(endpoint=endpoint, chats=chats)
+    endpoint = resolve_endpoint(with_key_files(variables), platform.path if chats else MESSAGES_PATH)
+    command = opened.contract.settings.api_key_helper
+    keys = key_command(command, variables) if command and not endpoint.has_credentials else None
+    return Line(endpoint=endpoint, chats=chats, keys=keys)
 
 
 def _tell(diagnostic: Diagnostic) -> None:

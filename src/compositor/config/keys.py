@@ -270,7 +270,7 @@ SETTINGS: Mapping[str, Key] = {
     "allowedHttpHookUrls": _key(TEXTS, "Addresses that HTTP hooks may call."),
     "allowedMcpServers": _key(ListOf(OBJECT), "MCP servers that may be used."),
     "alwaysThinkingEnabled": _key(SWITCH, "Whether the model thinks; unset means yes."),
-    "apiKeyHelper": _key(TEXT, "A command that prints a key; not run by this version."),
+    "apiKeyHelper": _key(TEXT, "A command that prints a key; run where the environment has none.", scope=Scope.USER),
     "askUserQuestionTimeout": _key(_one_of("60s", "5m", "10m"), "How long a question waits.", scope=Scope.USER),
     "attribution": _key(
         Table({"commit": _key(TEXT), "pr": _key(TEXT), "sessionUrl": _key(SWITCH)}),

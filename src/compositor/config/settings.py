@@ -93,6 +93,7 @@ class KnownSettings(Struct, frozen=True, kw_only=True, rename="camel"):
 
     model: str | None = None
     fallback_model: tuple[str, ...] = ()
+    api_key_helper: str | None = None
     available_models: tuple[str, ...] | None = None
     effort_level: Literal["low", "medium", "high", "xhigh", "max"] | None = None
     always_thinking_enabled: bool = True

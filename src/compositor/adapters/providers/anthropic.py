@@ -18,6 +18,7 @@ from compositor._version import __version__
 from compositor.errors import ProviderUnavailableError, UsageError
 
 from .credentials import Endpoint
+from .key_command import KeyCommand
 
 if TYPE_CHECKING:
     import ssl
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 # One write is watched by one timeout; a long body on a slow line must make progress, not be quick.
 _SLICE = 65_536
+_UNAUTHORIZED = 401
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
@@ -55,7 +57,7 @@ class AnthropicResponse:
 class AnthropicTransport:
     """One service, one pool of connections. Close it, or use it as an asynchronous context manager.
 
-    `transport` replaces the network (the emulator, a test).
+    `transport` replaces the network (the emulator, a test). `keys` prints a key where the endpoint has none.
     """
 
     def __init__(
@@ -64,11 +66,13 @@ class AnthropicTransport:
         *,
         transport: httpx2.AsyncBaseTransport | None = None,
         timeouts: Timeouts | None = None,
+        keys: KeyCommand | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._host = urlsplit(endpoint.url).netloc
         self._transport = transport
         self._timeouts = timeouts or Timeouts()
+        self._keys = keys
         self._client: httpx2.AsyncClient | None = None
 
     @asynccontextmanager
@@ -76,10 +80,28 @@ class AnthropicTransport:
         self, headers: Sequence[tuple[str, str]], body: Iterable[bytes], size: int
     ) -> AsyncIterator[AnthropicResponse]:
         """Post exactly `body` (`size` bytes in all). Raises `ProviderUnavailableError` when no answer came."""
+        given = self.joined(headers, size)
+        if self._keys is None:
+            async with self.post(self._endpoint.url, given, body, size) as response:
+                yield response
+            return
+        pieces = list(body)
+        async with self.post(self._endpoint.url, [*given, *await _key_headers(self._keys)], pieces, size) as response:
+            if response.status != _UNAUTHORIZED:
+                yield response
+                return
+        # The key may have been taken back while it was held: asked for once more (wire page 8).
+        self._keys.forget()
+        async with self.post(self._endpoint.url, [*given, *await _key_headers(self._keys)], pieces, size) as response:
+            yield response
+
+    @asynccontextmanager
+    async def post(
+        self, url: str, headers: Sequence[tuple[str, str]], body: Iterable[bytes], size: int
+    ) -> AsyncIterator[AnthropicResponse]:
+        """Post to any address of the service with these headers and no others of ours."""
         client = self._open()
-        request = client.build_request(
-            "POST", self._endpoint.url, headers=self._headers(headers, size), content=_sliced(body, size)
-        )
+        request = client.build_request("POST", url, headers=headers, content=_sliced(body, size))
         with _translated(self._host):
             response = await client.send(request, stream=True)
         try:
@@ -113,7 +135,7 @@ class AnthropicTransport:
             )
         return self._client
 
-    def _headers(self, headers: Sequence[tuple[str, str]], size: int) -> list[tuple[str, str]]:
+    def joined(self, headers: Sequence[tuple[str, str]], size: int) -> list[tuple[str, str]]:
         """Ours, then the user's, then the credentials; a later one replaces an earlier one, only betas add up."""
         joined = {
             "content-type": "application/json",
@@ -133,6 +155,12 @@ def _trust_nothing() -> ssl.SSLContext:
     import ssl  # comes with the client
 
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+async def _key_headers(keys: KeyCommand) -> tuple[tuple[str, str], ...]:
+    """A printed key goes both ways: gateways look for a bearer, the service for a key of its own."""
+    key = await keys.current()
+    return (("x-api-key", key.reveal()), ("authorization", f"Bearer {key.reveal()}"))
 
 
 async def _sliced(body: Iterable[bytes], size: int) -> AsyncIterator[bytes]:

@@ -113,7 +113,11 @@ def _check_base(base: SplitResult) -> None:
 
 
 def _credential(environment: Mapping[str, str], name: str) -> Secret | None:
-    value = environment.get(name, "").strip()
+    return checked_secret(environment.get(name, "").strip(), name)
+
+
+def checked_secret(value: str, name: str) -> Secret | None:
+    """A credential that can stand in a header; `None` for an empty one. Raises `ConfigError` that names `name` and never the value."""
     if not value:
         return None
     if not _HEADER_VALUE.fullmatch(value):
