@@ -14,11 +14,12 @@ import msgspec
 from msgspec import Struct
 
 from compositor.context.messages.lanes import lanes_of
-from compositor.context.messages.legality.images import MANY_SIDE, read_image_head
+from compositor.context.messages.legality.images import MANY_SIDE
 from compositor.context.messages.refused_images import image_digest
 from compositor.context.prefix import Prefix, refold
 from compositor.context.wire.failure import HTTPFailure
 from compositor.types.blocks import ImageBlock, ToolResultBlock
+from compositor.types.image_head import read_image_head
 from compositor.types.json import decode_json
 from compositor.types.messages import Role, WireMessage
 from compositor.types.request import CacheRegion, Compiled

@@ -14,6 +14,7 @@ from msgspec import Struct
 from compositor.context.compaction.budget import next_size
 from compositor.context.compaction.ladder import Step, Trigger, takes_space
 from compositor.context.compaction.loss import Standing, find_losses
+from compositor.context.tokens import MARGIN
 from compositor.loop.cleaning import clean
 from compositor.loop.session import Conversation, Stamp
 from compositor.runtime.compaction import Compaction, Compactor, NotCompacted, State, Wish
@@ -64,7 +65,8 @@ class Compacting:
         Failures are told.
         """
         scale, prefix = line.account.scale, conversation.prefix
-        size = next_size(prefix, scale)
+        # Near the threshold too early is better than too late: what is only estimated counts as an upper bound.
+        size = next_size(prefix, scale, MARGIN if wish.trigger is Trigger.AUTO else 1.0)
         if wish.trigger is Trigger.AUTO and not self._is_due(size):
             return None
         state = State(scale=scale, cached=line.cached(), cleaning=line.cleaning(prefix, KEPT_RESULTS))

@@ -68,16 +68,16 @@ def plan_budget(window: int, output: int, choice: CompactionChoice = CompactionC
     )
 
 
-def next_size(prefix: Prefix, scale: float = 1.0) -> int:
+def next_size(prefix: Prefix, scale: float = 1.0, margin: float = 1.0) -> int:
     """About how many tokens the next request has: what the last answer reported, and what came behind it.
 
-    Costs the tail; where the last answer was made under another prefix, or reported nothing, all is counted.
+    `margin` goes on what is only estimated behind a reported size: with `tokens.MARGIN` the sum is an upper bound. Costs the tail; where the last answer was made under another prefix, or reported nothing, all is counted.
     """
     last = prefix.tail.entries[0] if prefix.tail.entries else None
     is_here = isinstance(last, AssistantEntry) and last.prefix_digest == prefix.view.digest
     if isinstance(last, AssistantEntry) and is_here and last.usage is not None and last.usage.total_input:
         new = sum(estimate_tokens(chunk.data, scale) for chunk in prefix.tail.chunks[1:])
-        return last.usage.total_input + last.usage.output_tokens + new
+        return last.usage.total_input + last.usage.output_tokens + round(margin * new)
     return fixed_size(prefix, scale) + sum(
         estimate_tokens(chunk.data, scale) for chunk in (*prefix.settled, *prefix.tail.chunks)
     )

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from compositor.context.messages.legality.images import ImageHead, read_image_head
+from compositor.types.image_head import ImageHead, read_image_head
 
 
 def _png(width: int, height: int) -> bytes:

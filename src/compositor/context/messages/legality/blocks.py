@@ -24,9 +24,10 @@ from compositor.types.blocks import (
     ToolUseBlock,
     UnknownBlock,
 )
+from compositor.types.image_head import read_image_head
 from compositor.types.messages import Role
 
-from .images import MANY_SIDE, check_image, read_image_head
+from .images import MANY_SIDE, check_image
 from .raw import as_json, decode_raw, has_lone_surrogate, has_value
 from .service_blocks import judge_server_call, judge_unknown
 from .shape import check_block_shape, check_result_block_shape
