@@ -44,13 +44,13 @@ def table(found: list[Figure]) -> str:
     commit = _commit()
     kept = _kept()
     before = next((one for name, one in reversed(kept.commits.items()) if name != commit), {})
-    lines = [f"{'what':44} {'figure':>9} {'target':>8} {'before':>9}        {'share of the target':{BAR + 2}} made of"]
+    lines = [f"{'what':52} {'figure':>9} {'target':>8} {'before':>9}        {'share of the target':{BAR + 2}} made of"]
     for one in found:
         past = f"{before[one.what]:9.2f}" if one.what in before else f"{'-':>9}"
         share = min(one.value / one.target, 2.0)
         bar = ("#" * round(share * BAR / 2)).ljust(BAR // 2) if share <= 1 else "#" * round(share * BAR / 2)
         drawn = f"{bar[: BAR // 2]}|{bar[BAR // 2 :]}".ljust(BAR + 2)
-        lines.append(f"{one.what:44} {one.value:9.2f} {one.target:8.2f} {past} {one.unit:6} {drawn} {one.shown}")
+        lines.append(f"{one.what:52} {one.value:9.2f} {one.target:8.2f} {past} {one.unit:6} {drawn} {one.shown}")
     kept.commits.pop(commit, None)
     kept.commits[commit] = {one.what: one.value for one in found}
     KEPT.parent.mkdir(exist_ok=True)

@@ -56,6 +56,7 @@ class Ahead(Struct, frozen=True, kw_only=True, gc=False):
     spares_system: bool = False
 
 
+_SYSTEM = Role.SYSTEM
 _UNMARKED = (ThinkingBlock, RedactedThinkingBlock, ToolReferenceBlock, UnknownBlock)
 
 
@@ -64,6 +65,8 @@ def find_mark(ahead: Ahead, chunks: Sequence[Chunk], after: ViewState, *, settle
 
     `after` is the view behind them; `settled`: an answer stands behind them.
     """
+    if settled and (mark := _mark_at_end(ahead, chunks, after)) is not None:
+        return mark
     place = _last_eligible(chunks, spares_system=ahead.spares_system)
     if place is None:
         return None
@@ -83,6 +86,21 @@ def find_mark(ahead: Ahead, chunks: Sequence[Chunk], after: ViewState, *, settle
         whole=whole,
         state=state,
         scoped=sum([is_scoped(one) for one in before[shown:]]) if offset > shown else 0,
+    )
+
+
+def _mark_at_end(ahead: Ahead, chunks: Sequence[Chunk], after: ViewState) -> Mark | None:
+    """The mark of nearly every settled round: its very last block, in a message of the user or the model."""
+    last = chunks[-1].message if chunks else None
+    if last is None or last.role is _SYSTEM or last.clear_at or not last.parts or not may_carry_marker(last.parts[-1]):
+        return None
+    return Mark(
+        message=ahead.messages + len(chunks) - 1,
+        block=len(last.parts) - 1,
+        blocks=ahead.blocks + count_blocks(chunks),
+        whole=True,
+        state=after,
+        scoped=0,
     )
 
 
