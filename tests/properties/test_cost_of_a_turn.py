@@ -7,8 +7,11 @@ from types import FrameType
 from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compositor.context.cache.positions import Line, TokenTally, extend_tally, request_positions
+from compositor.context.explain import first_difference
 from compositor.context.finish import finish
 from compositor.context.prefix import Prefix, empty_prefix, extend
 from compositor.context.wire import canonical
@@ -17,7 +20,7 @@ from compositor.types.entries import AssistantEntry, TranscriptEntry, UserEntry
 from compositor.types.json import raw_json
 from compositor.types.messages import WireMessage
 from compositor.types.request import Chunk
-from tests.properties.building import FACTS, HEAD, MODEL, OPTIONS, WIRE
+from tests.properties.building import BARE, FACTS, HEAD, MODEL, OPTIONS, WIRE
 from tests.properties.strategies import TIME, conversation
 
 SIZES = (300, 3_000)
@@ -42,7 +45,9 @@ def long_prefix(messages: int) -> Prefix:
 
 
 def take_turn(prefix: Prefix, tally: TokenTally) -> None:
-    """What a session does between two requests: the answer, its result, the request, its forecast; nothing is joined or sent."""
+    """What a session does between two requests: the answer, its result, the request, its difference from the one before and its forecast;
+    nothing is joined or sent."""
+    before = finish(prefix, OPTIONS)
     answer, result = next_turn()
     prefix = extend(extend(prefix, (answer,)), (result,))
     compiled = finish(prefix, OPTIONS)
@@ -53,6 +58,7 @@ def take_turn(prefix: Prefix, tally: TokenTally) -> None:
         tally=extend_tally(tally, compiled.settled),
     )
     request_positions(line)
+    assert first_difference(before, compiled) is None
 
 
 def calls_of_a_turn(messages: int) -> int:
@@ -96,6 +102,14 @@ def test_one_more_turn_encodes_what_is_new_and_nothing_else() -> None:
     ]
     assert len(new) == 2
     assert len(encoded) == 6
+
+
+@given(st.integers(0, 12), st.integers(0, 12), st.booleans())
+def test_the_messages_from_an_index_on_are_the_last_of_all(messages: int, index: int, bare: bool) -> None:
+    compiled = finish(
+        extend(empty_prefix(BARE if bare else HEAD, FACTS, WIRE), tuple(conversation(2 * messages + 1))), OPTIONS
+    )
+    assert compiled.messages_from(index) == tuple(compiled.message_chunks())[index:]
 
 
 @pytest.mark.req("R405")

@@ -7,7 +7,7 @@ finished; never changes one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from typing import TypeAlias
 
 from compositor.context.head import TEXT_CLOSING, TEXT_OPENING
@@ -166,7 +166,7 @@ def first_difference(earlier: Compiled, later: Compiled) -> Difference | None:
             if one is None or two is None or one.data != two.data:
                 return _difference(region, index, (one, two), (old, new))
     start = _shared_messages(earlier, later)
-    older, newer = (tuple(islice(request.message_chunks(), start, None)) for request in (earlier, later))
+    older, newer = earlier.messages_from(start), later.messages_from(start)
     for index, (one, two) in enumerate(zip_longest(older, newer), start):
         if one is None:
             return None

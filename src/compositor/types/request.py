@@ -153,6 +153,13 @@ class Compiled(Struct, frozen=True, kw_only=True):
     diagnostics: tuple[Diagnostic, ...] = ()
     omissions: tuple[Omission, ...] = ()
 
+    def messages_from(self, index: int) -> tuple[Chunk, ...]:
+        """The elements of `messages` from `index` on. Costs what they are many, however many stand before them."""
+        context = () if self.head.context is None else (self.head.context,)
+        settled = min(max(len(self.settled) + len(context) - index, 0), len(self.settled))
+        skipped = max(index - len(context) - len(self.settled), 0)
+        return (*context[index:], *self.settled.tail(settled), *self.pending[skipped:])
+
     def message_chunks(self) -> Iterator[Chunk]:
         """Every element of `messages`, in wire order, without markers."""
         if self.head.context is not None:
