@@ -39,7 +39,8 @@ def plain_run(used: Ledger[str], rounds: Iterable[Sequence[TranscriptEntry]], *,
         calls = _plain_calls(entries, used, seen, opens=opens)
         if calls is None:
             break
-        seen.update(dict.fromkeys(calls))
+        for call in calls:
+            seen[call] = None
         found.append(_messages(entries))
         opens = False
     return PlainRun(found, seen)
@@ -118,4 +119,4 @@ def _plain_said(entry: UserEntry, calls: Sequence[str]) -> bool:
 
 def _is_visible(text: str) -> bool:
     """Whether it shows something and can be encoded."""
-    return bool(text) and not text.isspace() and (text.isascii() or not has_lone_surrogate(text))
+    return text != "" and not text.isspace() and (text.isascii() or not has_lone_surrogate(text))
