@@ -45,7 +45,7 @@ MODEL = "CLAUDE_CODE_SUBAGENT_MODEL"
 
 
 class Branch(Struct, frozen=True, kw_only=True):
-    """A session that works for another one. `folder` holds its transcript, `level` counts the agents above it.
+    """A session that works for another one. `folder` holds its transcript, `kind` is its type of agent, `level` counts the agents above it.
 
     `line` and `edges` are those of the session it works for: one transport, one budget, one sandbox, one log. `skills` are loaded before it begins,
     `servers` says whether it has those of MCP.
@@ -54,6 +54,7 @@ class Branch(Struct, frozen=True, kw_only=True):
     opened: Opened
     watch: Watcher
     folder: str
+    kind: str
     level: int
     line: LineParts
     edges: Enforcement
@@ -165,6 +166,7 @@ def make_branch(opened: Opened, job: Job, given: Hiring) -> Branch:
         opened=_fork(bare, job) if definition is None else _agent(bare, job, definition),
         watch=job.watch,
         folder=str(folder),
+        kind=job.assignment.kind,
         level=given.level + 1,
         line=given.line,
         edges=given.edges,

@@ -23,7 +23,6 @@ from compositor.opened import Opened
 from compositor.ports import Interviewer, ModelTransport
 from compositor.runtime.agent import Agent
 from compositor.runtime.events import NotesCollected, Watcher
-from compositor.runtime.hooks import Hooks
 from compositor.runtime.line import LineParts
 from compositor.runtime.skills import Skills
 from compositor.runtime.workforce import Workforce
@@ -32,7 +31,7 @@ from compositor.runtime.workforce import Workforce
 class Footing(Struct, frozen=True, kw_only=True):
     """What an agent stands on: that of a session of its own, or for a branch what the session lends that it works for.
 
-    `edges` are opened already for a branch; `level` counts the agents above.
+    `edges` are opened already for a branch, and `agent` is its type; `level` counts the agents above.
     """
 
     store: JsonlSession
@@ -40,16 +39,13 @@ class Footing(Struct, frozen=True, kw_only=True):
     history: FileHistory
     edges: Enforcement | None = None
     level: int = 0
+    agent: str = ""
 
     def serve(self, agent: Agent, workforce: Workforce) -> None:
         """Let agents report to this one. Files are kept for the prompt of the session; what an agent changes belongs to the turn it works in."""
         workforce.serve(agent)
         if self.edges is None:
             self.history.follow(lambda: last_prompt(agent.conversation.prefix.entries))
-
-    def hooks(self, guard: Guard) -> Hooks | None:
-        """The hooks that hear of prompts and turns: those of agents are not a person's."""
-        return guard.hooks if self.edges is None else None
 
 
 def stand(
@@ -65,7 +61,9 @@ def stand(
         line = line_parts(opened, store, transport, watch, interviewer)
         return Footing(store=store, line=line, history=_file_history(opened, watch))
     line = branch.line_to(store)
-    return Footing(store=store, line=line, history=branch.history, edges=branch.edges, level=branch.level)
+    return Footing(
+        store=store, line=line, history=branch.history, edges=branch.edges, level=branch.level, agent=branch.kind
+    )
 
 
 def employ(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Gating(Struct, frozen=True, kw_only=True):
     """What of a session the gate is made of. The servers of `services` run hooks that are a tool.
 
-    `edges` are the opened parts of the session that this one works for, where it works for one.
+    `edges` are the opened parts of the session that this one works for, where it works for one, and `agent` is the type of agent that it is then.
     """
 
     opened: Opened
@@ -45,6 +45,7 @@ class Gating(Struct, frozen=True, kw_only=True):
     transcript: str
     watch: Watcher
     edges: Enforcement | None = None
+    agent: str = ""
 
 
 def make_guard(given: Gating, asker: Asker, presence: Presence, ask_model: HandlerWay) -> tuple[Guard, Skills | None]:
@@ -83,8 +84,9 @@ def make_guard(given: Gating, asker: Asker, presence: Presence, ask_model: Handl
             },
             more_hooks=presence.hooks,
             instructions=tuple((one.path, one.file.level.name.lower()) for one in around.memory.files),
-            is_resumed=opened.conversation.leaf is not None,
+            is_resumed=given.edges is None and opened.conversation.leaf is not None,
             branches=given.edges,
+            agent=given.agent,
         )
     )
     return guard, make_skills(opened, guard, given.tools, grants, given.watch)

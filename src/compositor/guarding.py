@@ -65,6 +65,7 @@ class Guarding(Struct, frozen=True, kw_only=True):
     instructions: tuple[tuple[str, str], ...] = ()
     is_resumed: bool = False
     branches: Enforcement | None = None
+    agent: str = ""
 
 
 class Guard(Struct, frozen=True, kw_only=True):
@@ -179,6 +180,7 @@ def _hooks(given: Guarding, edges: Enforcement, scope: Callable[[], ToolScope]) 
         cwd=lambda: scope().cwd,
         mode=lambda: given.tools.mode.mode.value,
         instructions=given.instructions,
+        agent=given.agent,
     )
     return Hooks(
         edges.hooks,

@@ -102,7 +102,7 @@ def build_agent(
     gating = _gating(opened, force, tools, services=services, base=base, watch=watch)
     judge = _judge(opened, speaks, lambda: agent.conversation)
     guard, skills = make_guard(gating, asker, presence, judge)
-    heads, hooks = _heads(opened, tools, services), base.hooks(guard)
+    heads, hooks = _heads(opened, tools, services), guard.hooks
     keeper = memory_keeper(opened, speaks, guard, services, watch) if branch is None else None
     hire = _hiring(transport, asker, services, run_command, presence)
     workforce = employ(opened, tools, guard, base, skills=skills, services=services, watch=watch, hire=hire)
@@ -175,8 +175,16 @@ def _gating(
 ) -> Gating:
     from compositor.gating import Gating
 
-    path, edges = base.store.path, base.edges
-    return Gating(opened=opened, force=force, tools=tools, services=services, transcript=path, watch=watch, edges=edges)
+    return Gating(
+        opened=opened,
+        force=force,
+        tools=tools,
+        services=services,
+        transcript=base.store.path,
+        watch=watch,
+        edges=base.edges,
+        agent=base.agent,
+    )
 
 
 def _hiring(

@@ -34,9 +34,13 @@ def agent_file(run: LongRun, name: str, head: str = "", prompt: str = "You are s
 
 def prefer(run: LongRun, mode: str) -> None:
     """A mode that the person's own settings begin in."""
+    write_settings(run, {"permissions": {"defaultMode": mode}})
+
+
+def write_settings(run: LongRun, settings: dict[str, Any]) -> None:
     home = Path(run.environ["HOME"], ".claude")
     home.mkdir(parents=True)
-    (home / "settings.json").write_text(json.dumps({"permissions": {"defaultMode": mode}}))
+    (home / "settings.json").write_text(json.dumps(settings))
 
 
 def hand(kind: str, prompt: str = "Look at it.", **more: Any) -> str:
@@ -347,3 +351,37 @@ async def test_a_command_in_the_background_that_ended_is_told_once(tmp_path: Pat
         await agent.submit("Go.")
     told = [plain(body).count("has ended with exit code 3") for body in run.bodies()]
     assert told == [0, 0, 1, 1]
+
+
+@pytest.mark.req("R377")
+async def test_hooks_hear_of_an_agent_by_its_own_events_and_a_deny_holds_in_it(tmp_path: Path) -> None:
+    turns = f"  - {{do: [{hand('tiny')}]}}\n  - {{do: [{{run: touch made}}]}}\n  - {{say: Small.}}\n  - {{say: More.}}\n  - {{say: Done.}}\n"
+    run = LongRun(tmp_path, f"turns:\n{turns}")
+    agent_file(run, "tiny")
+    heard = run.project / "heard"
+    once = f"cat >> {heard}; test -e {heard}.stop || {{ touch {heard}.stop; echo 'go on' >&2; exit 2; }}"
+    refuse = f"cat >> {heard}; echo never >&2; exit 2"
+    events = {
+        **{
+            name: [{"hooks": [{"type": "command", "command": f"cat >> {heard}"}]}]
+            for name in ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStart", "SessionEnd")
+        },
+        "SubagentStop": [{"matcher": "tiny", "hooks": [{"type": "command", "command": once}]}],
+        "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": refuse}]}],
+    }
+    write_settings(run, {"hooks": events, "permissions": {"allow": ["Bash"]}})
+    async with run.opened() as agent:
+        await agent.submit("Go")
+    said = [json.loads(line) for line in heard.read_text().replace("}{", "}\n{").splitlines()]
+    assert [(one["hook_event_name"], one.get("agent_type")) for one in said] == [
+        ("SessionStart", None),
+        ("UserPromptSubmit", None),
+        ("SubagentStart", "tiny"),
+        ("PreToolUse", "tiny"),
+        ("SubagentStop", "tiny"),
+        ("SubagentStop", "tiny"),
+        ("Stop", None),
+        ("SessionEnd", None),
+    ]
+    assert len({one["agent_id"] for one in said if "agent_id" in one}) == 1
+    assert not (run.project / "made").exists()

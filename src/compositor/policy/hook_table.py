@@ -47,6 +47,8 @@ EVENTS: dict[str, HookEvent] = {
     "PostToolUseFailure": HookEvent(matches=_TOOL, blocking=Blocking.TELLS, context=True, fired=True),
     "PostToolBatch": HookEvent(blocking=Blocking.STOPS, context=True, fired=True),
     "Stop": HookEvent(blocking=Blocking.CONTINUES, context=True, fired=True),
+    "SubagentStart": HookEvent(matches="agent_type", context=True, fired=True),
+    "SubagentStop": HookEvent(matches="agent_type", blocking=Blocking.CONTINUES, context=True, fired=True),
     "PreCompact": HookEvent(matches="trigger", blocking=Blocking.REFUSES, fired=True),
     "PostCompact": HookEvent(matches="trigger", fired=True),
     "StopFailure": HookEvent(matches="error", fired=True),
@@ -63,7 +65,7 @@ EVENTS: dict[str, HookEvent] = {
             "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
             "MessageDisplay",
             "PostModelSwitch", "PreModelSwitch", "PreSkillShellCommand", "Setup",
-            "SubagentStart", "SubagentStop", "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion",
+            "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion",
             "WorktreeCreate", "WorktreeRemove",
         )
     },

@@ -104,6 +104,8 @@ class Agent:
         stamp, leaf = self._desk.stamp(), self._desk.conversation.leaf
         entry = prompt_entry(task, stamp=stamp, parent=leaf, origin=Origin.PEER)
         self._desk.tail.prompt = task
+        if self._parts.hooks is not None:
+            await self._parts.hooks.on_start("agent", self._desk.conversation.options.model)
         return await self._worked((entry,), entry.uuid)
 
     async def invoke(self, skill: str) -> Reply:

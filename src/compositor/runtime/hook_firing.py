@@ -32,7 +32,7 @@ _UNTOLD = frozenset({"UserPromptSubmit", "PostToolBatch", "ConfigChange"})
 class HookFacts(Struct, frozen=True, kw_only=True):
     """What every event tells beside its own fields. `cwd` and `mode` are those of the moment.
 
-    `instructions` are the instruction files that the session begins with: path and level.
+    `instructions` are the instruction files that the session begins with: path and level. `agent` is the type of a session that works for another.
     """
 
     session_id: str
@@ -40,6 +40,7 @@ class HookFacts(Struct, frozen=True, kw_only=True):
     cwd: Callable[[], str]
     mode: Callable[[], str]
     instructions: tuple[tuple[str, str], ...] = ()
+    agent: str = ""
 
 
 async def _nothing_changed() -> None:
@@ -75,7 +76,7 @@ class Firing:
             await self.renew()
         chosen = tuple(
             hook
-            for hook in chosen_hooks(self.plan, event, fields)
+            for hook in chosen_hooks(self.plan, event, {"agent_type": self.facts.agent, **fields})
             if hook.condition is None or (call and self._applies(hook.condition, call))
         )
         if not chosen:
@@ -88,6 +89,8 @@ class Firing:
             "permission_mode": self.facts.mode(),
             "hook_event_name": event,
         }
+        if self.facts.agent:
+            common |= {"agent_id": self.facts.session_id, "agent_type": self.facts.agent}
         payload = json.dumps({**common, **fields}, ensure_ascii=True).encode()
         for hook in (hook for hook in chosen if hook.background):
             self._runner.start(hook, payload, cwd)

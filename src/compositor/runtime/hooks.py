@@ -111,6 +111,10 @@ class Hooks:
 
     async def on_start(self, source: str, model: str) -> None:
         self._cwd = self.firing.facts.cwd()
+        if self.firing.facts.agent:
+            if source == "agent":
+                await self.firing.tell("SubagentStart", {})
+            return
         reason = "compact" if source == "compact" else "session_start"
         for path, level in self.firing.facts.instructions:
             await self._instructions(path, level, reason)
@@ -123,13 +127,18 @@ class Hooks:
                 await self._instructions(note.path, note.name or "project", "nested_traversal")
 
     async def on_prompt(self, prompt: str) -> str | None:
-        """The reason of a block, which keeps the submission from the model altogether (R375)."""
+        """The reason of a block, which keeps the submission from the model altogether (R375). What an agent is given is no submission of a person."""
+        if self.firing.facts.agent:
+            return None
         return await self.firing.tell("UserPromptSubmit", {"prompt": prompt})
 
     async def on_stop(self, text: str) -> str | None:
         """Why the model should go on, `None` when it may stop. After eight in a row the turn ends all the same."""
         fields = {"stop_hook_active": self._stops > 0, "last_assistant_message": text}
-        blocked = await self.firing.tell("Stop", fields)
+        facts = self.firing.facts
+        if facts.agent:
+            fields["agent_transcript_path"] = facts.transcript_path
+        blocked = await self.firing.tell("SubagentStop" if facts.agent else "Stop", fields)
         self._stops = self._stops + 1 if blocked else 0
         if self._stops > STOP_CAP:
             words = f"Stop hooks blocked {STOP_CAP} times in a row; the turn ends all the same"
@@ -164,6 +173,8 @@ class Hooks:
         return blocked if failed is None else f"{failed.hook.name} gave no verdict: {failed.failure}"
 
     async def on_end(self, reason: str) -> None:
+        if self.firing.facts.agent:
+            return
         with anyio.CancelScope(shield=True):
             await self.firing.tell("SessionEnd", {"reason": reason})
 
