@@ -70,6 +70,8 @@ def test_what_a_rule_names_does_not_ask(line: str, rules: tuple[str, ...]) -> No
         "make CFLAGS='-O2 -g'",
         "node -e 'console.log(1)'",
         "sort a",
+        "sed -n 's/a/b/p' docs/s/a/b/file",
+        "sed -i 's/one/the/g' a",
         "git checkout main",
         "printf '%s' 'a[1]'",
         "npx tsc -p .",

@@ -5,7 +5,7 @@ import pytest
 from compositor.policy.modes import FREE_ACTIONS, Action, Answer, answer_of, rules_may_allow
 from compositor.policy.policy import effective_mode, rules_in_force
 from compositor.types.verdicts import PermissionMode, RuleEffect
-from tests.policy.judge import judge, make_call, make_policy, make_rules
+from tests.policy.judge import MORE, judge, make_call, make_policy, make_rules
 
 FREE = {Action.READ, Action.SHELL_READ, Action.INTERNAL}
 # project-conventions 3.2, "Runs without asking".
@@ -98,6 +98,12 @@ def test_where_a_session_moved_to_another_folder_git_is_not_read_only() -> None:
     assert judge(make_call("Bash", command="git status"), make_policy()) == "allow"
     assert judge(make_call("Bash", command="git status"), make_policy(cwd="/home/u/proj/vendor")) == "ask"
     assert judge(make_call("Bash", command="ls"), make_policy(cwd="/home/u/proj/vendor")) == "allow"
+
+
+def test_in_an_additional_directory_git_is_not_read_only_either() -> None:
+    assert judge(make_call("Bash", command="git status"), make_policy()) == "allow"
+    assert judge(make_call("Bash", command=f"cd {MORE} && git status"), make_policy()) == "ask"
+    assert judge(make_call("Bash", command=f"cd {MORE} && ls"), make_policy()) == "allow"
 
 
 def test_a_search_that_hides_what_is_denied_does_not_ask() -> None:

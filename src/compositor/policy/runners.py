@@ -44,6 +44,16 @@ _CODE_CUTS = re.compile(r"""[;&|\n\r(){}\[\],`<>"'$!=+:]+""")
 _LOOKS_LIKE_CODE = re.compile(r"""[\s(`!="']""")
 
 
+# A script of `sed` that runs something: the command `e`, or the flag `e` of a replacement.
+_SED_RUNS = re.compile(r"(?:\A|[;{}\n])[\d,$~!\s]*(?:e(?:\s|\Z)|s(\W)[^\n]*\1[^\n]*\1[A-Za-z0-9]*e)")
+
+
+def runs_unseen(words: tuple[Word, ...]) -> bool:
+    """Whether the command runs text that stands nowhere in the line: what `sed` has read."""
+    name = words[0].text.rsplit("/", 1)[-1]
+    return name in {"sed", "gsed"} and any(_SED_RUNS.search(word.text) for word in words[1:])
+
+
 def command_starts(words: tuple[Word, ...]) -> tuple[int, ...]:
     """Where in the words another command may begin; all that follows a mark, since flags may stand before the command."""
     name = words[0].text.rsplit("/", 1)[-1]

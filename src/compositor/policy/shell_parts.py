@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .runners import runs_unseen
 from .shell_checks import (
     INPUTS,
     REPLACED,
@@ -228,7 +229,7 @@ def _part(words: tuple[Word, ...]) -> Part:
     part = Part(inner.words, open_ended=inner.open_ended)
     name = head.text.rsplit("/", 1)[-1]
     if name not in WRAPPERS or (name == "command" and not inner.wraps) or _runs_script(name, part):
-        return replace(part, wraps=inner.wraps)
+        return replace(part, wraps=inner.wraps or runs_unseen(inner.words))
     if not part.is_literal:
         raise ValueError(f"{head.text!r} runs a command that the shell makes up")
     return replace(part, wraps=True)
