@@ -31,7 +31,7 @@ from compositor.errors import UsageError
 from compositor.loop.branch import FORK_LIMITS, agent_contract, agent_limits, agent_surroundings, forked
 from compositor.loop.opening import Surroundings
 from compositor.loop.session import Stamp
-from compositor.opened import Opened, session_account
+from compositor.opened import Look, Opened, session_account
 from compositor.policy.policy import Policy
 from compositor.ports import Modes, ToolScope
 from compositor.runtime.agent import Agent
@@ -141,7 +141,9 @@ async def branch_place(opened: Opened, job: Job, scope: ToolScope) -> AsyncItera
     if isinstance(tree, Problem):
         raise UsageError(tree.message)
     policy = msgspec.structs.replace(opened.policy, cwd=tree.path, roots=(tree.path, *opened.policy.roots[1:]))
-    around = msgspec.structs.replace(opened.look(tree.path)[1], directories=opened.around.directories)
+    around = msgspec.structs.replace(
+        opened.look(tree.path, opened.contract.model)[1], directories=opened.around.directories
+    )
     yield msgspec.structs.replace(opened, around=around, policy=policy), tree
 
 
@@ -205,11 +207,9 @@ def _remembering(opened: Opened, memory: AgentMemory | None) -> Policy:
     return policy if memory is None else msgspec.structs.replace(policy, roots=(*policy.roots, memory.folder))
 
 
-def _looking(
-    opened: Opened, job: Job, definition: AgentDefinition, memory: AgentMemory | None
-) -> Callable[[str], tuple[RunContract, Surroundings]]:
-    def look(cwd: str) -> tuple[RunContract, Surroundings]:
-        contract, around = opened.look(cwd)
+def _looking(opened: Opened, job: Job, definition: AgentDefinition, memory: AgentMemory | None) -> Look:
+    def look(cwd: str, model: str) -> tuple[RunContract, Surroundings]:
+        contract, around = opened.look(cwd, model)
         notes = "" if memory is None else memory.words
         return agent_contract(contract, definition, job.standing), agent_surroundings(around, definition, notes)
 

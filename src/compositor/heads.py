@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
+import msgspec
 from anyio import to_thread
 from msgspec import Struct
 
 from compositor.config.contract import RunContract
+from compositor.config.options import facts_under, request_facts
 from compositor.context.memory.chain import MemoryChain
 from compositor.context.prompt.compute import SectionMemo
-from compositor.loop.opening import PlannedHead, Surroundings, plan_head, scoped_options
+from compositor.loop.opening import PlannedHead, Surroundings, plan_head, scoped_options, wire_context
 from compositor.ports import Renewal
 from compositor.types.request import HeadParts
 from compositor.types.servers import ServerListing
@@ -30,12 +32,12 @@ REASONS: Mapping[EventName, str] = {
 
 
 class Ground(Struct, frozen=True, kw_only=True):
-    """What a head is planned from: `look` resolves settings and surroundings for a directory as they are now.
+    """What a head is planned from: `look` resolves settings and surroundings for a directory and a model as they are now.
 
     `worktree` names the worktree that the session is in, empty for none; `listings` asks the servers.
     """
 
-    look: Callable[[str], tuple[RunContract, Surroundings]]
+    look: Callable[[str, str], tuple[RunContract, Surroundings]]
     worktree: Callable[[], str]
     listings: Callable[[], Awaitable[tuple[ServerListing, ...]]] | None = None
     is_debugged: bool = False
@@ -69,10 +71,29 @@ class SessionHeads:
     async def reset(self, conversation_head: HeadParts, name: EventName, cause: str = "") -> Renewal:
         """Sections, contexts and options computed anew, in one step, so that prompt and headers cannot disagree (R073)."""
         cwd = self._worktree or self._around.cwd
-        self._contract, around = await to_thread.run_sync(self._ground.look, cwd)
+        self._contract, around = await to_thread.run_sync(self._ground.look, cwd, self._contract.model)
         self.memory = around.memory
         planned = await self._planned(around, SectionMemo())
         return self._renewal(planned, conversation_head, PrefixEvent(name=name, cause=cause or REASONS[name]))
+
+    async def switch(self, conversation_head: HeadParts, model: str, cause: str) -> Renewal:
+        """The session goes on with another model: its options, its facts, and a system prompt that names it.
+
+        Raises `ConfigError` for a model that may not be used here.
+        """
+        cwd = self._worktree or self._around.cwd
+        before = self._contract.model
+        self._contract, around = await to_thread.run_sync(self._ground.look, cwd, model)
+        planned = await self._planned(around, SectionMemo())
+        said = f"{before} before, {self._contract.model} now: {cause}"
+        renewal = self._renewal(planned, conversation_head, PrefixEvent(name=EventName.MODEL_SWITCH, cause=said))
+        contract, options = self._contract, renewal.options
+        wire = wire_context(contract.profile, contract.platform, api_version=contract.api_version, betas=options.betas)
+        return msgspec.structs.replace(
+            renewal,
+            facts=facts_under(request_facts(contract), options.betas if contract.system_role else ()),
+            wire=wire,
+        )
 
     async def _recomputed(self, conversation_head: HeadParts) -> Renewal | None:
         planned = await self._planned(self._around, self._memo)

@@ -66,6 +66,9 @@ class Opening(Struct, frozen=True, kw_only=True):
     session_id: str | None = None
 
 
+Look = Callable[[str, str], tuple[RunContract, Surroundings]]
+
+
 class Opened(Struct, frozen=True, kw_only=True):
     """A session, ready to compile its next request.
 
@@ -85,7 +88,7 @@ class Opened(Struct, frozen=True, kw_only=True):
     places: SettingsPlaces
     flags: Flags
     events: tuple[PrefixEvent, ...]
-    look: Callable[[str], tuple[RunContract, Surroundings]]
+    look: Look
     memo: SectionMemo
     copied: tuple[TranscriptEntry, ...] = ()
     news: tuple[TranscriptEntry, ...] = ()
@@ -174,13 +177,15 @@ def _resolved_notes(contract: RunContract, around: Surroundings) -> tuple[Diagno
     return (*contract.diagnostics, *around.diagnostics, *notes)
 
 
-def _looking(
-    opening: Opening, contract: RunContract, flags: Flags, host: Host, clock: Clock
-) -> Callable[[str], tuple[RunContract, Surroundings]]:
-    """Resolves settings and surroundings of a directory anew. Model, trust and the lifetime of markers stay those of the session (R265)."""
-    kept, environ = msgspec.structs.replace(flags, model=contract.model), opening.environ
+def _looking(opening: Opening, contract: RunContract, flags: Flags, host: Host, clock: Clock) -> Look:
+    """Resolves settings and surroundings of a directory anew, for the model that the session speaks to by then.
 
-    def look(cwd: str) -> tuple[RunContract, Surroundings]:
+    Trust and the lifetime of markers stay those of the session (R265).
+    """
+    environ = opening.environ
+
+    def look(cwd: str, model: str) -> tuple[RunContract, Surroundings]:
+        kept = msgspec.structs.replace(flags, model=model)
         places = find_places(cwd, environ)
         settings = current_settings(opening.flags, places)
         environment = join_environment(environ, settings, contract.trust)

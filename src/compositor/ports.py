@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 
 from .config.settings import Settings
+from .context.messages.legality import WireContext
 from .loop.budget import Spent
 from .policy.hook_handlers import Hook
 from .policy.hook_output import HookRun
@@ -25,7 +26,7 @@ from .types.journal import OutcomeRecord, SendRecord
 from .types.persistent import Rope
 from .types.request import Head, HeadParts, RequestOptions
 from .types.servers import Exchange, ServerListing
-from .types.snapshot import EventName, PrefixEvent
+from .types.snapshot import EventName, Facts, PrefixEvent
 from .types.tools import ToolCall, ToolDefinition, ToolOutcome
 from .types.verdicts import PermissionMode, PermissionRule
 from .types.web import WebFound, WebQuery
@@ -269,11 +270,16 @@ class SessionStore(Protocol):
 
 
 class Renewal(Struct, frozen=True, kw_only=True):
-    """A head planned anew in the middle of a session, with the options that go with it, and the event that it is (R071, R073)."""
+    """A head planned anew in the middle of a session, with the options that go with it, and the event that it is (R071, R073).
+
+    `facts` and `wire` are those of another model, where it is one.
+    """
 
     parts: HeadParts
     options: RequestOptions
     event: PrefixEvent
+    facts: Facts | None = None
+    wire: WireContext | None = None
 
 
 class HeadPlanner(Protocol):
@@ -285,6 +291,10 @@ class HeadPlanner(Protocol):
 
     async def reset(self, conversation_head: HeadParts, name: EventName) -> Renewal:
         """Everything computed anew for a reset event; the tools keep their locked bytes (R240)."""
+        ...
+
+    async def switch(self, conversation_head: HeadParts, model: str, cause: str) -> Renewal:
+        """The session goes on with another model. Raises `ConfigError` for one that may not be used here."""
         ...
 
 

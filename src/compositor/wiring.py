@@ -125,6 +125,7 @@ def build_agent(
         offering=offering,
         max_requests=opened.contract.max_turns,
         output_limit=opened.contract.output_limit,
+        fallbacks=opened.flags.fallback_models or opened.contract.settings.fallback_model,
         form=None if opened.flags.json_schema is None else parse_form(opened.flags.json_schema),
         modes=tools.mode,
         typed=presence.typed,

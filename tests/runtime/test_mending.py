@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from compositor.emulator.profile import ServiceProfile
 from compositor.emulator.script import parse_script
 from compositor.emulator.transport import EmulatorTransport
 from compositor.loop.effects import EndReason
-from compositor.loop.remedies import DropLane, ReplaceImages, SpareSystemMarkers
+from compositor.loop.remedies import DropField, DropLane, DropThinking, ReplaceImages, SpareSystemMarkers
 from compositor.loop.session import Stamp, prompt_entry
 from compositor.opened import Opening, open_session
 from compositor.ports import Permission
@@ -30,10 +31,12 @@ from compositor.types.attachments import TextAttachment
 from compositor.types.blocks import TextBlock
 from compositor.types.entries import AttachmentEntry, UserEntry
 from compositor.types.journal import SendOutcome
+from compositor.types.json import decode_json
 from compositor.types.snapshot import EventName
 from compositor.wiring import build_agent
 from tests.properties.bulk import picture
 from tests.properties.strategies import TIME
+from tests.runtime.long_run import LongRun
 
 pytestmark = pytest.mark.anyio
 
@@ -206,3 +209,51 @@ async def test_recorded_requests_are_compiled_again_in_the_lanes_they_were_sent_
     heads = HeadStore(tmp_path / "state")
     again = [rebuild(transcript, send.record, heads).body for send in transcript.journal.sends]
     assert again == [recorded.request.body for recorded in session.emulator.requests]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+        "messages.1.content.0: Invalid `signature` in `thinking` block: block is bound to a different conversation (system)",
+        "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
+    ],
+)
+async def test_thinking_that_the_service_does_not_take_back_is_left_out_from_then_on(
+    tmp_path: Path, words: str
+) -> None:
+    """F05, L75, L76, L78: without it the turn goes on; the transcript keeps what was thought."""
+    script = (
+        "turns:\n  - {think: I look., do: [{find: '*'}]}\n"
+        f"  - {{say: found, faults: [{{status: 400, message: {json.dumps(words)}}}]}}\n  - {{say: more}}\n"
+    )
+    run = LongRun(
+        tmp_path, script, profile=ServiceProfile(max_output=128_000), env={"ANTHROPIC_MODEL": "claude-opus-5-5"}
+    )
+    async with run.opened() as agent:
+        assert (await agent.submit("Look.")).text == "found"
+        assert (await agent.submit("And?")).text == "more"
+    sent = [recorded.request.body.decode() for recorded in run.emulator.requests]
+    assert [recorded.status for recorded in run.emulator.requests] == [200, 400, 200, 200]
+    assert ["I look." in body for body in sent] == [False, True, False, False]
+    assert [type(event.remedy) for event in run.of(Mended)] == [DropThinking]
+    assert "I look." in run.path.read_text()
+
+
+@pytest.mark.parametrize("field", ["output_config"])
+async def test_a_field_that_a_gateway_does_not_know_is_left_out(tmp_path: Path, field: str) -> None:
+    """L150 and the words of gateways: the same request without the field, and none of it again in this session."""
+    script = f"gateway: {{reject_fields: [{field}]}}\nturns: [{{say: one}}, {{say: two}}]\n"
+    run = LongRun(
+        tmp_path,
+        script,
+        profile=ServiceProfile(max_output=128_000),
+        env={"ANTHROPIC_MODEL": "claude-opus-5-5", "CLAUDE_CODE_EFFORT_LEVEL": "low"},
+    )
+    async with run.opened() as agent:
+        first = await agent.submit("One.")
+        assert (first.reason, first.text) == (EndReason.COMPLETED, "one")
+        assert (await agent.submit("Two.")).text == "two"
+    bodies = [decode_json(recorded.request.body) for recorded in run.emulator.requests]
+    assert [field in body for body in bodies] == [True, False, False]
+    assert [event.remedy for event in run.of(Mended)] == [DropField(field)]

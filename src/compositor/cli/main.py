@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "memory": "Report the instruction files that apply here, their cost, and what is wrong with others.",
     "models": "Show what is known about models, platforms and prices.",
     "emulator": "Serve a stand-in for the Messages API on a port; no model is called.",
+    "record": "Pass requests through to a service and write each down with its answer.",
     "doctor": "Check this machine: key, versions, tools, settings files.",
     "demo": "Run a scripted turn on a copy of a sample project; needs no key.",
 }

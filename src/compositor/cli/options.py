@@ -21,6 +21,7 @@ from compositor.config.flags import (
     parse_sources,
     parse_tools,
     split_rules,
+    split_words,
 )
 from compositor.config.profile import Effort
 from compositor.errors import UsageError
@@ -55,6 +56,7 @@ def flags_from(values: Mapping[str, Any]) -> Flags:
     sources, tools = values.get("setting_sources"), values.get("tools")
     return Flags(
         model=values.get("model"),
+        fallback_models=split_words(values.get("fallback_model") or ""),
         effort=parse_effort(effort) if effort is not None else None,
         permission_mode=parse_mode(mode) if mode is not None else None,
         allowed_tools=_rules(values.get("allowed_tools")),
@@ -154,6 +156,12 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
         type=_FILE,
         help="Let a scripted stand-in answer, on a temporary copy of the project; no model is called.",
     ),
+    click.option(
+        "--replay",
+        metavar="DIR",
+        type=_DIRECTORY,
+        help="Play recorded answers back, on a temporary copy of the project; no model is called.",
+    ),
 )
 
 _PROJECT = click.option(
@@ -161,6 +169,11 @@ _PROJECT = click.option(
 )
 _CONTRACT: tuple[Callable[[Any], Any], ...] = (
     click.option("--model", metavar="M", help="An alias or an id, as in --model opus or --model claude-opus-5-5."),
+    click.option(
+        "--fallback-model",
+        metavar="M,M",
+        help="Asked in this order when the model gives no answer; from then on the session stays with it.",
+    ),
     click.option(
         "--effort",
         type=click.Choice([effort.value for effort in Effort]),

@@ -30,11 +30,16 @@ if TYPE_CHECKING:
 @run_options
 def command(**values: Any) -> int:
     """Run PROMPT to its end: model, gate, tools, answer. Without PROMPT, or with `-`, it is read from standard input."""
-    from compositor.cli.running import read_script, real_line, scripted_line
+    from compositor.cli.running import read_script, real_line, rehearsed_line, rehearsed_pairs, scripted_line
     from compositor.opened import open_session
 
     _check_flags(values)
     prompt, opening = _asked(values)
+    if values.get("replay"):
+        pairs = rehearsed_pairs(values["replay"])
+        opened = _opened_on_copy(opening, "Recorded answers are played", fork=bool(values.get("fork_session")))
+        _check_call(opened, prompt)
+        return _run(opened, prompt, rehearsed_line(pairs), values)
     if not values.get("offline"):
         opened = open_session(opening)
         _check_call(opened, prompt)
@@ -45,7 +50,7 @@ def command(**values: Any) -> int:
             opened = open_session(_forked(opening, opened))
         return _run(opened, prompt, line, values)
     script = read_script(values["offline"])
-    opened = _opened_on_copy(opening, fork=bool(values.get("fork_session")))
+    opened = _opened_on_copy(opening, "A script plays the model", fork=bool(values.get("fork_session")))
     _check_call(opened, prompt)
     return _run(opened, prompt, scripted_line(script, opened), values)
 
@@ -61,6 +66,8 @@ def _check_flags(values: Mapping[str, Any]) -> None:
         raise UsageError(
             "with '--input-format stream-json' prompts come on standard input alone", hint="Leave PROMPT out"
         )
+    if values.get("offline") and values.get("replay"):
+        raise UsageError("'--offline' and '--replay' exclude each other")
     if values.get("include_partial_messages") and output != "stream-json":
         raise UsageError("'--include-partial-messages' needs '--output-format stream-json'")
     if values.get("replay_user_messages") and not talks:
@@ -102,7 +109,7 @@ def _forked(opening: Opening, opened: Opened) -> Opening:
     return msgspec.structs.replace(opening, resume=copy, continues=False)
 
 
-def _opened_on_copy(opening: Opening, *, fork: bool) -> Opened:
+def _opened_on_copy(opening: Opening, who: str, *, fork: bool) -> Opened:
     """A session on a copy of the project. Only a session that a script began on this copy can go on with a script."""
     from compositor.adapters.project_copy import copy_project, is_copy
     from compositor.errors import UsageError
@@ -118,9 +125,7 @@ def _opened_on_copy(opening: Opening, *, fork: bool) -> Opened:
     if fork:
         opening = _forked(opening, opened)
     copy = copy_project(opening.project)
-    click.echo(
-        f"A script plays the model; no model is called. It works on a copy of the project: {copy.path}", err=True
-    )
+    click.echo(f"{who}; no model is called. It works on a copy of the project: {copy.path}", err=True)
     if copy.left_out:
         click.echo(f"Links that lead out of the project were not copied: {', '.join(copy.left_out)}", err=True)
     opened = open_session(msgspec.structs.replace(opening, project=copy.path))

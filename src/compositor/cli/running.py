@@ -34,8 +34,11 @@ from compositor.runtime.events import AgentEvent, TurnResult, Watcher
 from compositor.wiring import NOBODY, build_agent, session_services
 
 if TYPE_CHECKING:
+    import httpx2
+
     from compositor.adapters.providers.cloud import CloudTransport
     from compositor.adapters.providers.openai_compatible import OpenAICompatibleTransport
+    from compositor.adapters.providers.pairs import Pair
     from compositor.emulator.core import Emulator
     from compositor.emulator.script import Script
     from compositor.ports import Permission, Question
@@ -49,6 +52,7 @@ class Line(Struct, frozen=True, kw_only=True):
     """How the model is reached: an endpoint, and with a stand-in the emulator that plays it.
 
     `chats`: it speaks chat-completions. `cloud`: it stands behind a cloud's own address. `keys`: a command prints the key.
+    `rehearsal` plays recorded answers.
     """
 
     endpoint: Endpoint
@@ -56,6 +60,7 @@ class Line(Struct, frozen=True, kw_only=True):
     chats: bool = False
     cloud: Cloud | None = None
     keys: KeyCommand | None = None
+    rehearsal: httpx2.AsyncBaseTransport | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -77,6 +82,8 @@ class Line(Struct, frozen=True, kw_only=True):
             from compositor.adapters.providers.openai_compatible import OpenAICompatibleTransport
 
             return OpenAICompatibleTransport(AnthropicTransport(self.endpoint, keys=self.keys), tell=_tell)
+        if self.rehearsal is not None:
+            return AnthropicTransport(self.endpoint, transport=self.rehearsal)
         if self.emulator is None:
             return AnthropicTransport(self.endpoint, keys=self.keys)
         from compositor.emulator.transport import EmulatorTransport
@@ -126,6 +133,22 @@ def scripted_line(script: Script, opened: Opened) -> Line:
     )
     emulator = Emulator(script, service)
     return Line(endpoint=Endpoint(url="http://emulator.invalid/v1/messages"), emulator=emulator)
+
+
+def rehearsed_pairs(folder: str) -> tuple[Pair, ...]:
+    """The recorded exchanges of a folder. Raises `ConfigError`."""
+    from compositor.adapters.providers.pairs import messages_only, read_pairs
+
+    return messages_only(read_pairs(Path(folder)))
+
+
+def rehearsed_line(pairs: tuple[Pair, ...]) -> Line:
+    """Recorded answers in their order. No model is called."""
+    from compositor.adapters.providers.rehearsal import RehearsalTransport
+
+    return Line(
+        endpoint=Endpoint(url="http://recording.invalid/v1/messages"), rehearsal=RehearsalTransport(pairs, _tell)
+    )
 
 
 class NobodyToAsk:

@@ -34,6 +34,7 @@ class Flags(Struct, frozen=True, kw_only=True):
     """
 
     model: str | None = None
+    fallback_models: tuple[str, ...] = ()
     effort: Effort | None = None
     permission_mode: PermissionMode | None = None
     allowed_tools: tuple[str, ...] = ()

@@ -298,7 +298,11 @@ SETTINGS: Mapping[str, Key] = {
     "enabledPlugins": _key(MapOf(ANYTHING), "Plugins by `name@marketplace`."),
     "env": _key(MapOf(TEXT), "Environment variables of the run; an empty value takes one away."),
     "extraKnownMarketplaces": _key(MapOf(OBJECT), "More plugin marketplaces."),
-    "fallbackModel": _key(TEXTS, "Models to try when the chosen one fails, in order.", join=Join.WHOLE),
+    "fallbackModel": _key(
+        TEXTS,
+        "Models to try when the chosen one fails, in order. The session stays with the one that answers.",
+        join=Join.WHOLE,
+    ),
     "fileCheckpointingEnabled": _key(SWITCH, "Whether files are kept before they are edited."),
     "hooks": _key(MapOf(HOOK_GROUPS), "Commands that run at events, and `onFailure`."),
     "httpHookAllowedEnvVars": _key(TEXTS, "Variables that HTTP hooks may send."),

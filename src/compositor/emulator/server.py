@@ -13,13 +13,11 @@ from typing import Any
 
 from compositor.errors import UsageError
 
-from .asgi import EmulatorApp
-
 
 class EmulatorServer:
     """A socket that is already bound, so that `url` is known before anything runs. `port` 0 takes any free one."""
 
-    def __init__(self, app: EmulatorApp, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, app: Any, *, host: str = "127.0.0.1", port: int = 0) -> None:
         self._socket = _listen(host, port)
         self.port: int = self._socket.getsockname()[1]
         self.url = f"http://{host}:{self.port}"
@@ -58,7 +56,7 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _server(app: EmulatorApp) -> Any:
+def _server(app: Any) -> Any:
     try:
         import uvicorn  # an extra, and heavy
     except ImportError as problem:

@@ -1,4 +1,4 @@
-"""What can be done about a refusal that names its cause: a lane, a marker or an image (R222, R224, R225, F06).
+"""What can be done about a refusal that names its cause: a lane, a marker, an image, thinking, a field (R222, R224, R225, F06, L150).
 
 Decides which refusals are understood, by their code or by the words the service documents, together with what the request really held; and what
 then changes in the conversation. A refusal that fits none of them is left alone: an unknown 400 is neither. Never sends.
@@ -13,16 +13,17 @@ from typing import TypeAlias, assert_never
 import msgspec
 from msgspec import Struct
 
+from compositor.config.platforms import beta_for
 from compositor.context.messages.lanes import lanes_of
 from compositor.context.messages.legality.images import MANY_SIDE
 from compositor.context.messages.refused_images import image_digest
 from compositor.context.prefix import Prefix, refold
 from compositor.context.wire.failure import HTTPFailure
-from compositor.types.blocks import ImageBlock, ToolResultBlock
+from compositor.types.blocks import ImageBlock, RedactedThinkingBlock, ThinkingBlock, ToolResultBlock
 from compositor.types.image_head import read_image_head
 from compositor.types.json import decode_json
 from compositor.types.messages import Role, WireMessage
-from compositor.types.request import CacheRegion, Compiled
+from compositor.types.request import CacheRegion, Compiled, RequestOptions
 from compositor.types.snapshot import EventName, Facts, Latch
 
 
@@ -44,7 +45,17 @@ class ReplaceImages(Struct, frozen=True):
     digests: tuple[str, ...]
 
 
-Remedy: TypeAlias = DropLane | DropTurnScope | SpareSystemMarkers | ReplaceImages
+class DropThinking(Struct, frozen=True):
+    """Thinking is not taken back: what was thought stays in the transcript and is not replayed for the rest of the session."""
+
+
+class DropField(Struct, frozen=True):
+    """A field of the request that a gateway does not know is left out, with its beta (L150)."""
+
+    field: str
+
+
+Remedy: TypeAlias = DropLane | DropTurnScope | SpareSystemMarkers | ReplaceImages | DropThinking | DropField
 
 
 def find_remedy(reply: HTTPFailure, compiled: Compiled) -> Remedy | None:
@@ -55,6 +66,11 @@ def find_remedy(reply: HTTPFailure, compiled: Compiled) -> Remedy | None:
     if reply.error_code == "image_dimensions_too_large" or _IMAGE.search(reply.message):
         digests = tuple(dict.fromkeys(map(image_digest, _accused_images(reply, messages))))
         return ReplaceImages(digests) if digests else None
+    if _THINKING.search(reply.message):
+        return DropThinking() if any(map(_has_thinking, messages)) else None
+    field = _FIELD.search(reply.message)
+    if field is not None and _FOREIGN.search(reply.message) and getattr(compiled.options, field[1]) is not None:
+        return DropField(field[1])
     place = _MESSAGE.search(reply.message)
     accused = messages[int(place[1])] if place is not None and int(place[1]) < len(messages) else None
     is_system = accused is not None and accused.role is Role.SYSTEM
@@ -76,6 +92,13 @@ def apply_remedy(prefix: Prefix, remedy: Remedy, cause: str) -> Prefix | None:
             return _latched(prefix, Latch.SYSTEM_LANE, cause)
         case DropTurnScope():
             return _latched(prefix, Latch.TURN_SCOPE, cause)
+        case DropThinking():
+            if Latch.THINKING in facts.latches:
+                return None
+            changed = _with_latch(_frozen(prefix), Latch.THINKING)
+            return refold(prefix, changed, EventName.PROVIDER_DEGRADE, cause)
+        case DropField():
+            return None
         case SpareSystemMarkers():
             if Latch.SYSTEM_MARKER in facts.latches:
                 return None
@@ -89,6 +112,17 @@ def apply_remedy(prefix: Prefix, remedy: Remedy, cause: str) -> Prefix | None:
             return refold(prefix, changed, EventName.REFUSED_IMAGE, cause)
         case _:
             assert_never(remedy)
+
+
+def drop_field(options: RequestOptions, remedy: DropField) -> RequestOptions:
+    """The options without the field, and without the beta that only it needed."""
+    beta = beta_for(remedy.field)
+    betas = tuple(name for name in options.betas if beta is None or name != beta.name)
+    return msgspec.structs.replace(options, **{remedy.field: None}, betas=betas)
+
+
+def _has_thinking(message: WireMessage) -> bool:
+    return any(isinstance(part.block, ThinkingBlock | RedactedThinkingBlock) for part in message.parts)
 
 
 def _latched(prefix: Prefix, latch: Latch, cause: str) -> Prefix | None:
@@ -122,6 +156,17 @@ _MESSAGE = re.compile(r"messages\.(\d+)")
 _ROLE = re.compile(r"\.role\b|\brole\b.*\bnot (?:supported|allowed|permitted)")
 _LANE = re.compile(r"""role ['"`]system['"`] is not supported|[Uu]nexpected role ['"`]system['"`]""")
 _IMAGE = re.compile(r"\.image\.source|image dimensions|[Cc]ould not process image|image exceeds", re.IGNORECASE)
+# The documented words of L75, L76, L78 and L85 to L87.
+_THINKING = re.compile(
+    r"[Ii]nvalid `?signature`? in `?(?:redacted_)?thinking|bound to a different conversation|latest assistant message cannot be modified"
+    r"|[Ee]xpected `?thinking`?|first block must be `?thinking|[Ww]hen thinking is disabled"
+)
+_FIELD = re.compile(
+    r"(?:^|['\"`\s])(context_management|metadata|output_config|speed|diagnostics|stop_sequences)(?=['\"`:\s]|$)"
+)
+_FOREIGN = re.compile(
+    r"[Ee]xtra inputs|not permitted|(?i:unknown) (?:field|parameter|name)|[Uu]nsupported|not supported"
+)
 _IMAGE_PLACE = re.compile(r"messages\.(\d+)\.content\.(\d+)(?:\.tool_result)?(?:\.content\.(\d+))?")
 
 

@@ -68,6 +68,17 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     total_wait: float = 1800.0
 
 
+IMPATIENT = RetryPolicy(max_retries=3)
+"""Patience while another model may be asked instead."""
+
+
+def may_fall_back(failure: Failure) -> bool:
+    """Whether another model of the same service may answer: this one is overloaded, at its limit, or not to be had."""
+    if failure.reply is None:
+        return failure.type in _OVERLOADED
+    return failure.reply.status in _FALLING_BACK or failure.reply.status >= 500
+
+
 def is_passing(failure: Failure) -> bool:
     """Whether the same request may succeed later. The service's own advice (`x-should-retry`) wins."""
     if failure.reply is None:
@@ -89,6 +100,8 @@ def retry_delay(policy: RetryPolicy, failure: Failure, retries: int, jitter: flo
 
 
 _PASSING_STATUSES = frozenset({408, 409, 429})
+_OVERLOADED = frozenset({"overloaded_error", "api_error", "rate_limit_error"})
+_FALLING_BACK = frozenset({404, 429})
 _SPEND_CAPS = frozenset({"enforced_spend_limit_reached", "contract_spend_limit_reached"})
 # Of errors inside a stream only those that say that the request itself is at fault are final.
 _LASTING_TYPES = frozenset(

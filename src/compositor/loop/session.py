@@ -14,6 +14,7 @@ from compositor.context.cache.forecast import Forecast
 from compositor.context.finish import finish
 from compositor.context.head import compile_head
 from compositor.context.messages.lanes import lanes_of
+from compositor.context.messages.legality import WireContext
 from compositor.context.prefix import Prefix, empty_prefix, extend
 from compositor.context.wire.assemble import AssembledMessage
 from compositor.types.attachments import Attachment
@@ -24,7 +25,7 @@ from compositor.types.journal import SendRecord, SentEntry
 from compositor.types.json import raw_json
 from compositor.types.provenance import Lane
 from compositor.types.request import Compiled, HeadParts, RequestOptions
-from compositor.types.snapshot import PrefixEvent
+from compositor.types.snapshot import Facts, PrefixEvent
 from compositor.types.tools import ToolOutcome
 from compositor.types.usage import Usage
 
@@ -71,17 +72,33 @@ def last_message_id(prefix: Prefix) -> str | None:
 
 
 def renew_head(
-    conversation: Conversation, parts: HeadParts, options: RequestOptions, event: PrefixEvent
+    conversation: Conversation,
+    parts: HeadParts,
+    options: RequestOptions,
+    event: PrefixEvent,
+    model: tuple[Facts, WireContext] | None = None,
 ) -> Conversation:
-    """The same conversation behind another head: a prefix event (law 2), which names other betas as well (R283). Lanes stay as they were sent (R222)."""
+    """The same conversation behind another head: a prefix event (law 2), which names other betas as well (R283). Lanes stay as they were sent (R222).
+
+    `model` are the facts of another model and what its service takes; what was refused in this session stays refused.
+    """
     if options.betas != conversation.options.betas:
         before, now = (", ".join(one.betas) or "none" for one in (conversation.options, options))
         event = msgspec.structs.replace(event, cause=f"{event.cause}; betas {before} before, {now} now")
     prefix = conversation.prefix
-    facts = msgspec.structs.replace(prefix.facts, lanes={**lanes_of(prefix.settled), **prefix.facts.lanes})
-    start = empty_prefix(compile_head(parts), facts, prefix.wire, (*prefix.events, event))
+    facts, wire = prefix.facts, prefix.wire
+    lanes = {**lanes_of(prefix.settled), **facts.lanes}
+    facts = msgspec.structs.replace(facts, lanes=lanes)
+    if model is not None:
+        kept = {name: getattr(facts, name) for name in _KEPT_FACTS}
+        facts, wire = msgspec.structs.replace(model[0], **kept), model[1]
+    start = empty_prefix(compile_head(parts), facts, wire, (*prefix.events, event))
     fresh = msgspec.structs.replace(extend(start, tuple(prefix.entries)), leaf=prefix.leaf)
     return Conversation(prefix=fresh, options=options)
+
+
+_KEPT_FACTS = ("lanes", "latches", "refused_images", "cleared")
+"""What a session learned, whichever model it speaks to."""
 
 
 def begin_anew(

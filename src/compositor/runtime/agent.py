@@ -136,6 +136,13 @@ class Agent:
         self._begin()
         return await self._asking.compact(by_hand(focus, pins, step))
 
+    async def switch_model(self, model: str) -> str:
+        """Go on with another model, an alias or an id; gives the id. What the cache holds of the session is not read by it.
+
+        Raises `ConfigError` for a model that may not be used here; nothing has changed then.
+        """
+        return await self._desk.switch_model(model, "a person chose it")
+
     async def clear(self) -> None:
         """Begin anew in the same session: sections and options are computed anew, no file counts as read, the transcript keeps everything."""
         heads = self._parts.heads

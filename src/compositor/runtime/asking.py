@@ -12,20 +12,23 @@ import msgspec
 
 from compositor.context.compaction.ladder import Trigger
 from compositor.context.wire.assemble import AssembledMessage
+from compositor.errors import CompositorError
 from compositor.loop import attempt as model
 from compositor.loop import turn
 from compositor.loop.accounting import Sent
 from compositor.loop.effects import EndReason
 from compositor.loop.offering import take_in
 from compositor.loop.output import cut_note, fills_window, widen_output
-from compositor.loop.remedies import Remedy, apply_remedy
+from compositor.loop.remedies import DropField, Remedy, apply_remedy, drop_field
+from compositor.loop.retry import IMPATIENT, may_fall_back
 from compositor.loop.session import message_entry, note_entries, renew_head
 from compositor.ports import Occasion
 from compositor.runtime.compacting import Cleaned, Compacting
 from compositor.runtime.compaction import Compaction, Wish
 from compositor.runtime.desk import Desk
-from compositor.runtime.events import AnswerEnded, Compacted, HeadRenewed, Mended, OutputWidened
+from compositor.runtime.events import AnswerEnded, Compacted, HeadRenewed, Mended, NotesCollected, OutputWidened
 from compositor.runtime.summaries import is_too_long
+from compositor.types.diagnostics import Diagnostic
 from compositor.types.journal import SendOutcome
 from compositor.types.request import RequestOptions
 
@@ -36,6 +39,7 @@ class Asking:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self.message: AssembledMessage | None = None
+        self._fallbacks = desk.parts.fallbacks
 
     async def answer(self) -> turn.TurnEvent:
         """Ask for the next answer. A refusal that can be mended is: each kind of remedy once a request (R222, R224, F06)."""
@@ -59,6 +63,8 @@ class Asking:
                 continue
             wider = self._widened(answer, sent)
             if wider is not None:
+                continue
+            if await self._fallen_back(answer, sent):
                 continue
             if not isinstance(answer, model.Failed) or answer.remedy is None or type(answer.remedy) in tried:
                 return await self._ended(answer, sent)
@@ -127,8 +133,30 @@ class Asking:
         await compacting.end(done.report)
         return done.report
 
+    async def _fallen_back(self, answer: model.Answered | model.Failed | None, sent: Sent) -> bool:
+        """Whether another model is asked from now on, because this one gives no answer."""
+        if not isinstance(answer, model.Failed) or answer.remedy is not None or not may_fall_back(answer.failure):
+            return False
+        while self._fallbacks:
+            other, *rest = self._fallbacks
+            self._fallbacks = tuple(rest)
+            try:
+                await self._desk.switch_model(other, answer.failure.message)
+            except CompositorError as problem:
+                self._desk.parts.watch(NotesCollected((), (_no_fallback(other, problem),)))
+                continue
+            self._desk.parts.line.journal(sent, SendOutcome.REFUSED, detail=answer.failure.message)
+            return True
+        return False
+
     def _mend(self, cause: str, remedy: Remedy, sent: Sent) -> bool:
         """Whether there is something new to send. The refused request settles nothing."""
+        if isinstance(remedy, DropField):
+            self._desk.parts.line.journal(sent, SendOutcome.REFUSED, detail=cause)
+            options = drop_field(self._desk.conversation.options, remedy)
+            self._desk.conversation = msgspec.structs.replace(self._desk.conversation, options=options)
+            self._desk.parts.watch(Mended(cause, remedy, ()))
+            return True
         before = self._desk.conversation.prefix
         mended = apply_remedy(before, remedy, cause)
         if mended is None:
@@ -159,7 +187,7 @@ class Asking:
         answer: model.Answered | model.Failed | None = None
         with self._desk.stoppable():
             if not self._desk.stopped:
-                answer = await self._desk.parts.line.ask(sent)
+                answer = await self._desk.parts.line.ask(sent, IMPATIENT if self._fallbacks else None)
         return answer, sent
 
     async def _ended(self, answer: model.Answered | model.Failed | None, sent: Sent) -> turn.TurnEvent:
@@ -203,3 +231,7 @@ class Asking:
             self._desk.tail.receive(note)  # it stands behind the results of the calls that are whole
             return turn.Answered(entry, message.calls)
         return turn.Answered(entry, (), note_entries((note,), stamp=self._desk.stamp, parent=entry.uuid))
+
+
+def _no_fallback(model_name: str, problem: CompositorError) -> Diagnostic:
+    return Diagnostic("fallback.left_out", f"The fallback model {model_name!r} is left out: {problem}", step="asking")

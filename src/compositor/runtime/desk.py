@@ -10,8 +10,10 @@ from contextlib import contextmanager
 
 import anyio
 
-from compositor.loop.session import Conversation, Stamp, record
+from compositor.errors import UsageError
+from compositor.loop.session import Conversation, Stamp, record, renew_head
 from compositor.ports import Occasion
+from compositor.runtime.events import HeadRenewed
 from compositor.runtime.parts import Parts
 from compositor.runtime.tail import Tail
 from compositor.types.entries import AttachmentEntry, TranscriptEntry
@@ -62,6 +64,18 @@ class Desk:
         if self.stopped:
             return self.tail.said(self.conversation, parent)
         return await self.tail.collect(self.conversation, occasion, reached, parent)
+
+    async def switch_model(self, model: str, cause: str) -> str:
+        """Go on with another model, from the next request on; gives its id. Raises `ConfigError` for one that may not be used here."""
+        heads = self.parts.heads
+        if heads is None:
+            raise UsageError("this agent cannot change its model: nobody plans its head")
+        renewal = await heads.switch(self.conversation.prefix.head.parts, model, cause)
+        self.parts.store.append([renewal.event])
+        other = None if renewal.facts is None or renewal.wire is None else (renewal.facts, renewal.wire)
+        self.conversation = renew_head(self.conversation, renewal.parts, renewal.options, renewal.event, other)
+        self.parts.watch(HeadRenewed(renewal.event))
+        return renewal.options.model
 
     def stamp(self) -> Stamp:
         return Stamp(self.parts.ids.new(), self.parts.clock.now())

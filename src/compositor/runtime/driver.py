@@ -6,7 +6,7 @@ still ends with an outcome for each of them.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import anyio
@@ -17,10 +17,14 @@ from compositor.errors import ProviderUnavailableError, UsageError
 from compositor.loop import attempt as model
 from compositor.loop import batch
 from compositor.loop.effects import BatchDone, BatchEffect, Judge, Run
+from compositor.loop.retry import RetryPolicy
 from compositor.ports import ModelTransport, Tool, ToolScope
 from compositor.runtime.events import CallEnded, CallProgress, Retrying, Streamed, Watcher
 from compositor.types.request import Compiled
 from compositor.types.tools import Concurrency, OutcomeKind, ToolCall, ToolOutcome
+
+STALL_SECONDS = 90.0
+"""An answer under way may be silent so long: the service sends a ping every few seconds (wire page 7)."""
 
 Admission: TypeAlias = ToolCall | ToolOutcome
 """The gate's answer: the call with its final input, or the outcome that tells the model why not."""
@@ -36,9 +40,10 @@ async def ask_model(
     watch: Watcher,
     chance: Callable[[], float],
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    policy: RetryPolicy | None = None,
 ) -> model.Answered | model.Failed:
     """Send one request until it is answered or given up. `chance` gives numbers in [0, 1), `sleep` waits seconds and can be cancelled."""
-    machine = model.Attempt(compiled)
+    machine = model.Attempt(compiled, policy)
     order = _perform(machine.handle(model.Started(), jitter=chance()), watch)
     while not isinstance(order, (model.Answered, model.Failed)):
         match order:
@@ -69,13 +74,31 @@ async def _exchange(
             order = report(model.Headers(response.status, response.headers))
             if order is not None:
                 return order
-            async for chunk in response.chunks():
+            async for chunk in while_heard(response.chunks()):
                 order = report(model.Bytes(chunk))
                 if order is not None:
                     return order
         return report(model.BodyEnded())
     except ProviderUnavailableError as problem:
         return report(model.ConnectionLost(problem.message))
+
+
+async def while_heard(chunks: AsyncIterator[bytes], seconds: float = STALL_SECONDS) -> AsyncIterator[bytes]:
+    """The chunks, until one is late: an answer under way that falls silent is lost, however long the service may take to begin one.
+
+    Raises `ProviderUnavailableError` with the time.
+    """
+    begun = False
+    while True:
+        try:
+            with anyio.fail_after(seconds if begun else None):
+                chunk = await anext(chunks)
+        except StopAsyncIteration:
+            return
+        except TimeoutError as problem:
+            raise ProviderUnavailableError(f"The answer fell silent for {seconds:g} s") from problem
+        begun = True
+        yield chunk
 
 
 def _perform(effects: Sequence[model.Effect], watch: Watcher) -> Decisive | None:

@@ -26,6 +26,7 @@ from compositor.loop.accounting import (
 )
 from compositor.loop.cleaning import Cleaning, clean, plan_cleaning
 from compositor.loop.moves import describe_fault, find_move, is_fault, latched_names, restore_sent
+from compositor.loop.retry import RetryPolicy
 from compositor.loop.session import Conversation, compile_next, send_record
 from compositor.ports import Clock, Ids, ModelTransport, SessionStore
 from compositor.runtime.budget_gate import BudgetGate
@@ -180,11 +181,11 @@ class ModelLine:
             parts.watch(CacheExpired(expired))
         return Sent(compiled, forecast, request_id, seconds(time), is_aside)
 
-    async def ask(self, sent: Sent) -> model.Answered | model.Failed:
+    async def ask(self, sent: Sent, policy: RetryPolicy | None = None) -> model.Answered | model.Failed:
         """Send it until it is answered or given up. What comes of a request aside is not shown as it arrives."""
         parts = self._parts
         watch = self._without_stream if sent.is_aside else parts.watch
-        return await ask_model(sent.compiled, parts.transport, watch=watch, chance=parts.chance)
+        return await ask_model(sent.compiled, parts.transport, watch=watch, chance=parts.chance, policy=policy)
 
     def _without_stream(self, event: AgentEvent) -> None:
         if not isinstance(event, Streamed):

@@ -46,6 +46,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     closing: tuple[Callable[[], None], ...] = ()
     max_requests: int | None = None
     output_limit: int = 0
+    fallbacks: tuple[str, ...] = ()
     form: AnswerForm | None = None
     modes: Modes | None = None
     typed: Callable[[], tuple[str, ...]] = tuple

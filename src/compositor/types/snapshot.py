@@ -43,6 +43,7 @@ class Latch(enum.StrEnum):
     SYSTEM_LANE = "system_lane"
     SYSTEM_MARKER = "system_marker"
     TURN_SCOPE = "turn_scope"
+    THINKING = "thinking"
 
 
 class Facts(Struct, frozen=True, kw_only=True):

@@ -27,6 +27,7 @@ from compositor.types.blocks import (
 from compositor.types.entries import AssistantEntry
 from compositor.types.messages import Part, Role
 from compositor.types.provenance import Attribution, Lane, Lifetime, Source
+from compositor.types.snapshot import Latch
 
 from .cleared import without_cleared
 from .drafts import Draft, Notes, RoundContext, is_unfinished
@@ -82,6 +83,8 @@ def _thinking_refusal(context: RoundContext, draft: Draft) -> str | None:
         return "not all thinking of the answer is signed (L76), and it goes back whole or not at all (L75)"
     if _SNAPSHOT_DATE.sub("", entry.model) != _SNAPSHOT_DATE.sub("", context.facts.model):
         return f"it was made by {entry.model!r}, the request goes to {context.facts.model!r}"
+    if Latch.THINKING in context.facts.latches:
+        return "the service refused replayed thinking in this session"
     if context.facts.binds_thinking and entry.prefix_digest != context.view_digest():
         return "what stands before it is not what it was made under (R423)"
     return None
