@@ -17,8 +17,8 @@ import anyio
 from benchmarks.measure import Row
 from compositor.adapters.collectors.changed_files import ChangedFilesCollector
 from compositor.context.freshness.file_table import FileTable, FileView
-from compositor.ports import Collected, Moment
 from compositor.runtime.collect import Collection, Source
+from compositor.types.collected import Collected, Moment
 
 FILES = 5_000
 _NOW = Moment(prompt="")

@@ -52,7 +52,7 @@ def _start(top: Path, rounds: int) -> float:
 def _batch(top: Path, rounds: int) -> float:
     """What is looked at before each further request."""
     from compositor.adapters.collectors.memory import MemoryCollector
-    from compositor.ports import Moment
+    from compositor.types.collected import Moment
 
     place = memory_place(cwd=str(top), home=None, config_home=None)
     collector = MemoryCollector(place, load_memory(place), lambda _views: None)

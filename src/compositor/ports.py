@@ -6,7 +6,6 @@ reports what happened.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, TypeAlias
@@ -18,12 +17,10 @@ from .context.messages.legality import WireContext
 from .loop.budget import Spent
 from .policy.hook_handlers import Hook
 from .policy.hook_output import HookRun
-from .types.attachments import Attachment, TextAttachment
-from .types.diagnostics import Diagnostic
+from .types.collected import Collected, Moment
 from .types.editor import EditorFacts
 from .types.entries import TranscriptEntry
 from .types.journal import OutcomeRecord, SendRecord
-from .types.persistent import Rope
 from .types.request import Head, HeadParts, RequestOptions
 from .types.servers import Exchange, ServerListing
 from .types.snapshot import EventName, Facts, PrefixEvent
@@ -179,44 +176,6 @@ class SkillInvoker(Protocol):
     async def invoke(self, name: str, arguments: str) -> Reply:
         """Invoke a skill for the model; its text comes to the tail of the next request."""
         ...
-
-
-class Occasion(enum.StrEnum):
-    """When notes are collected: with a prompt, after each batch of calls (R182), and behind a compaction."""
-
-    SUBMISSION = "submission"
-    BATCH = "batch"
-    COMPACTION = "compaction"
-
-
-class Moment(Struct, frozen=True, kw_only=True):
-    """One moment at which notes are collected.
-
-    `prompt` is what the turn was begun with, `reached` the absolute paths of the files that the batch worked on, `told` every note of the
-    history, oldest first: what is due is told from it, not from the last look (R200). `entries` are
-    the whole of it, for counters. `cleared` counts the tool results that were taken
-    out of the conversation.
-    """
-
-    prompt: str
-    occasion: Occasion = Occasion.SUBMISSION
-    reached: tuple[str, ...] = ()
-    told: tuple[TextAttachment, ...] = ()
-    entries: Rope[TranscriptEntry] = Rope()
-    cleared: int = 0
-
-
-class Collected(Struct, frozen=True, kw_only=True):
-    """Notes for the tail, in order, and what went wrong while they were collected.
-
-    `taken` is called once the notes are sure to be told: what is remembered of them changes there and nowhere else. `stale`: why what was
-    looked at is too old to be told.
-    """
-
-    attachments: tuple[Attachment, ...] = ()
-    diagnostics: tuple[Diagnostic, ...] = ()
-    taken: Callable[[], None] | None = None
-    stale: str = ""
 
 
 class Collector(Protocol):

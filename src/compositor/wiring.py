@@ -100,8 +100,7 @@ def build_agent(
     force, speaks = _force(opened), ModelLine(base.line, opened.account)
     tools = _tools(opened, services, offering, interviewer, force, run=run_command, base=base)
     gating = _gating(opened, force, tools, services=services, base=base, watch=watch)
-    judge = _judge(opened, speaks, lambda: agent.conversation)
-    guard, skills = make_guard(gating, asker, presence, judge)
+    guard, skills = make_guard(gating, asker, presence, _judge(opened, speaks, lambda: agent.conversation))
     heads, hooks = _heads(opened, tools, services), guard.hooks
     keeper = memory_keeper(opened, speaks, guard, services, watch) if branch is None else None
     hire = _hiring(transport, asker, services, run_command, presence)

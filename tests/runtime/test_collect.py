@@ -8,9 +8,9 @@ import pytest
 
 from compositor.adapters.home import project_key
 from compositor.adapters.sessions.reading import read_transcript
-from compositor.ports import Collected, Moment
 from compositor.runtime.events import NotesCollected, RequestStarted
 from compositor.types.attachments import TextAttachment
+from compositor.types.collected import Collected, Moment
 from compositor.types.entries import AssistantEntry, AttachmentEntry, UserEntry
 from tests.runtime.test_agent import Run
 

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import anyio
 import pytest
 
-from compositor.ports import Collected, Moment
 from compositor.runtime.collect import Collection, Source
 from compositor.types.attachments import TextAttachment
+from compositor.types.collected import Collected, Moment
 from compositor.types.gathering import FactState
 
 pytestmark = pytest.mark.anyio

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from compositor.adapters.collectors.reminders import ReminderCollector
-from compositor.ports import Collected, Moment
 from compositor.runtime.events import CallJudged
+from compositor.types.collected import Collected, Moment
 from compositor.types.verdicts import Deny
 from tests.runtime.long_run import LongRun, messages_text
 

@@ -30,7 +30,7 @@ from compositor.loop.session import (
     prompt_entry,
     results_entry,
 )
-from compositor.ports import Modes, Occasion, Reply
+from compositor.ports import Modes, Reply
 from compositor.runtime.asking import Asking
 from compositor.runtime.collect import reached_paths
 from compositor.runtime.compaction import by_hand
@@ -40,6 +40,7 @@ from compositor.runtime.events import Compacted, HeadRenewed, TurnEnded, TurnRes
 from compositor.runtime.parts import Parts
 from compositor.types.attachments import MediaAttachment, QueuedInput
 from compositor.types.blocks import DocumentBlock, ImageBlock, TextBlock
+from compositor.types.collected import Occasion
 from compositor.types.entries import TranscriptEntry
 from compositor.types.origin import Origin
 from compositor.types.snapshot import EventName

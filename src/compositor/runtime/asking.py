@@ -22,12 +22,12 @@ from compositor.loop.output import cut_note, fills_window, widen_output
 from compositor.loop.remedies import DropField, Remedy, apply_remedy, drop_field
 from compositor.loop.retry import IMPATIENT, may_fall_back
 from compositor.loop.session import message_entry, note_entries, renew_head
-from compositor.ports import Occasion
 from compositor.runtime.compacting import Cleaned, Compacting
 from compositor.runtime.compaction import Compaction, Wish
 from compositor.runtime.desk import Desk
 from compositor.runtime.events import AnswerEnded, Compacted, HeadRenewed, Mended, NotesCollected, OutputWidened
 from compositor.runtime.summaries import is_too_long
+from compositor.types.collected import Occasion
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.journal import SendOutcome
 from compositor.types.request import RequestOptions

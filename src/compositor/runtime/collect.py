@@ -11,9 +11,10 @@ import anyio
 import msgspec
 from msgspec import Struct
 
-from compositor.ports import Collected, Collector, Moment
+from compositor.ports import Collector
 from compositor.runtime.driver import Workshop
 from compositor.types.attachments import Attachment, TextAttachment
+from compositor.types.collected import Collected, Moment
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.gathering import FactState, Gathered
 from compositor.types.tools import OutcomeKind, ToolCall, ToolOutcome

@@ -12,10 +12,10 @@ import anyio
 
 from compositor.errors import UsageError
 from compositor.loop.session import Conversation, Stamp, record, renew_head
-from compositor.ports import Occasion
 from compositor.runtime.events import HeadRenewed
 from compositor.runtime.parts import Parts
 from compositor.runtime.tail import Tail
+from compositor.types.collected import Occasion
 from compositor.types.entries import AttachmentEntry, TranscriptEntry
 
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from compositor.loop.answer_form import TRIES, correction, read_answer
 from compositor.loop.effects import EndReason, EndTurn
 from compositor.loop.session import Conversation, Stamp, note_entries
-from compositor.ports import Moment, Occasion
 from compositor.runtime.events import NotesCollected, TypedJoined
 from compositor.runtime.parts import Parts
 from compositor.types.attachments import Attachment, QueuedInput, TextAttachment
+from compositor.types.collected import Moment, Occasion
 from compositor.types.entries import AttachmentEntry
 from compositor.types.gathering import Gathered
 from compositor.types.origin import Origin

@@ -13,8 +13,9 @@ from compositor.adapters.collectors.changed_files import ChangedFilesCollector
 from compositor.adapters.tools.read import ReadTool
 from compositor.context.attachments.render import attachment_text
 from compositor.context.freshness.file_table import FileTable
-from compositor.ports import Moment, ToolScope
+from compositor.ports import ToolScope
 from compositor.types.attachments import DiffAttachment
+from compositor.types.collected import Moment
 from compositor.types.json import raw_json
 from compositor.types.tools import OutcomeKind, ToolCall, ToolOutcome
 

@@ -13,8 +13,8 @@ from compositor.adapters.collectors.editor import EditorCollector
 from compositor.adapters.collectors.usage import Meter, UsageCollector
 from compositor.adapters.editor_drop import EditorDrop
 from compositor.context.attachments.render import attachment_text
-from compositor.ports import Collected, Moment, Occasion
 from compositor.types.attachments import TextAttachment
+from compositor.types.collected import Collected, Moment, Occasion
 
 pytestmark = pytest.mark.anyio
 

@@ -12,8 +12,9 @@ from compositor.adapters.memory_files import load_memory, memory_place
 from compositor.adapters.tools.read import ReadTool
 from compositor.context.freshness.file_table import FileTable
 from compositor.context.memory.facts import MemoryFolder
-from compositor.ports import Collected, Moment, ToolScope
+from compositor.ports import ToolScope
 from compositor.types.attachments import TextAttachment
+from compositor.types.collected import Collected, Moment
 from compositor.types.memory import MemoryLevel
 from compositor.types.tools import ToolCall, ToolOutcome
 

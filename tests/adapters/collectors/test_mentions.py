@@ -12,9 +12,10 @@ from compositor.adapters.pictures import clipboard_image
 from compositor.adapters.tools.results import Problem
 from compositor.context.attachments.render import attachment_text, render_attachment
 from compositor.context.freshness.file_table import FileTable
-from compositor.ports import Collected, Moment, Occasion, ToolScope
+from compositor.ports import ToolScope
 from compositor.types.attachments import FileAttachment, ListingAttachment, MediaAttachment
 from compositor.types.blocks import DocumentBlock, ImageBlock, ResultContent, TextBlock
+from compositor.types.collected import Collected, Moment, Occasion
 from compositor.types.servers import ServerResource
 
 pytestmark = pytest.mark.anyio

@@ -6,8 +6,8 @@ Decides nothing but whether it was told. What it wrote is looked at with BashOut
 from __future__ import annotations
 
 from compositor.adapters.tools.background import Background, BackgroundTask, State
-from compositor.ports import Collected, Moment
 from compositor.types.attachments import Attachment, QueuedInput
+from compositor.types.collected import Collected, Moment
 from compositor.types.origin import Origin
 
 KIND = "task_status"

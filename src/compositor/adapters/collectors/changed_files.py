@@ -29,7 +29,7 @@ from compositor.context.freshness.changed import (
     tell_changes,
 )
 from compositor.context.freshness.file_table import FileTable, FileView, Stamp
-from compositor.ports import Collected, Moment
+from compositor.types.collected import Collected, Moment
 from compositor.types.diagnostics import Diagnostic, Severity
 
 _SEARCHED_FOLDERS = 200

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compositor.ports import Collected, Moment
 from compositor.types.attachments import TextAttachment
+from compositor.types.collected import Collected, Moment
 
 KIND = "date_change"
 

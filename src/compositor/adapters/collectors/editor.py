@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from anyio import to_thread
 
 from compositor.context.attachments.editor import DIAGNOSTICS_CHARACTERS, SELECTION_CHARACTERS
-from compositor.ports import Collected, Editor, Moment, Occasion
+from compositor.ports import Editor
 from compositor.types.attachments import FileAttachment, TextAttachment
+from compositor.types.collected import Collected, Moment, Occasion
 from compositor.types.diagnostics import Diagnostic, Severity
 from compositor.types.editor import EditorFacts, Report, Selection
 

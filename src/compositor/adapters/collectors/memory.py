@@ -22,8 +22,8 @@ from compositor.context.memory.news import nested_notes, told_paths
 from compositor.context.memory.relevance import ChosenNote, select_notes
 from compositor.context.prompt.user_context import plan_user_context, render_user_context
 from compositor.loop.news import head_changes, news_notes
-from compositor.ports import Collected, Moment
 from compositor.types.attachments import TextAttachment
+from compositor.types.collected import Collected, Moment
 from compositor.types.diagnostics import Diagnostic
 from compositor.types.memory import MemoryFile
 from compositor.types.request import HeadParts

@@ -21,7 +21,7 @@ from compositor.adapters.tools.search import find_ripgrep
 from compositor.context.attachments.expansion import LISTING_CHARACTERS, MENTION_CHARACTERS
 from compositor.context.attachments.mentions import Mention, Reading, find_mentions
 from compositor.context.freshness.file_table import FileTable
-from compositor.ports import Collected, Moment, Occasion, ToolScope
+from compositor.ports import ToolScope
 from compositor.types.attachments import (
     Attachment,
     FileAttachment,
@@ -30,6 +30,7 @@ from compositor.types.attachments import (
     TextAttachment,
 )
 from compositor.types.blocks import ResultContent
+from compositor.types.collected import Collected, Moment, Occasion
 from compositor.types.diagnostics import Diagnostic, Severity
 from compositor.types.json import raw_json
 from compositor.types.servers import ServerResource

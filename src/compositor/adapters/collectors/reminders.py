@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from compositor.context.attachments.reminders import list_notes, mode_notes, style_notes
 from compositor.context.compaction.restore import open_todos
-from compositor.ports import Collected, Modes, Moment
+from compositor.ports import Modes
+from compositor.types.collected import Collected, Moment
 
 
 class ReminderCollector:

@@ -11,8 +11,8 @@ from anyio import to_thread
 
 from compositor.adapters.skill_shelf import SkillShelf
 from compositor.context.extensions.telling import DYNAMIC, Room, agents_note, due_skills, dynamic_note, listing_note
-from compositor.ports import Collected, Moment, Occasion
 from compositor.types.attachments import TextAttachment
+from compositor.types.collected import Collected, Moment, Occasion
 
 
 class SkillCollector:

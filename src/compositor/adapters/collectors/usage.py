@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from compositor.ports import Collected, Moment
 from compositor.types.attachments import TextAttachment
+from compositor.types.collected import Collected, Moment
 
 USAGE, BUDGET = "token_usage", "budget"
 STEPS = (50, 75, 90)

@@ -5,8 +5,8 @@ Decides nothing but whether it was told: the text is captured once a session, an
 
 from __future__ import annotations
 
-from compositor.ports import Collected, Moment
 from compositor.types.attachments import TextAttachment
+from compositor.types.collected import Collected, Moment
 
 KIND = "git_status"
 
