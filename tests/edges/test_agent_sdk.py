@@ -218,6 +218,29 @@ async def test_tools_of_the_sdk_s_own_process_can_be_called(options: ClaudeAgent
     assert "the sum is 5" in str(told.content)
 
 
+async def test_a_client_of_the_sdk_asks_for_servers_and_window_and_brings_files_back(
+    options: ClaudeAgentOptions,
+) -> None:
+    given = played(options, WRITE, HELLO, permission_mode="acceptEdits")
+    given = replace(given, extra_args={**given.extra_args, "replay-user-messages": None})
+    async with ClaudeSDKClient(given) as client:
+        await client.query("write it")
+        found = [one async for one in client.receive_response()]
+        (asked,) = [one for one in found if isinstance(one, UserMessage) and one.content == "write it"]
+        made = Path(found[0].data["cwd"]) / "made.txt"
+        assert made.read_text() == "made"
+        usage = await client.get_context_usage()
+        counted = {row["name"]: row["tokens"] for row in usage["categories"]}
+        assert counted["System tools"] > 0 < counted["Messages"]
+        assert usage["totalTokens"] + counted["Free space"] == usage["maxTokens"]
+        assert (await client.get_mcp_status()) == {"mcpServers": []}
+        assert asked.uuid is not None
+        await client.rewind_files(asked.uuid)
+        assert not made.exists()
+        with pytest.raises(Exception, match="holds no prompt"):
+            await client.rewind_files("nope")
+
+
 async def test_a_client_of_the_sdk_interrupts_changes_the_mode_and_goes_on(options: ClaudeAgentOptions) -> None:
     slow = {"say": "a long answer " * 50, "faults": [{"slow": 0.2}]}
     given = played(options, HELLO, slow, WRITE, HELLO, include_partial_messages=True)

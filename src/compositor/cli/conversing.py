@@ -6,6 +6,7 @@ Decides what each control request does. Prompts are worked on one after the othe
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -15,10 +16,12 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from compositor.adapters.session_grants import SessionGrants
+from compositor.cli.answering import bring_files_back, server_report, window_report
 from compositor.cli.running import Line, Ran, Running, act_with_agent, drive
 from compositor.cli.streaming import named_surroundings, print_message, stdin_descriptor, surroundings_of
 from compositor.config.flags import parse_mode
 from compositor.config.policy_inputs import is_mode_off
+from compositor.context.messages.human import last_prompt
 from compositor.errors import CompositorError, UsageError
 from compositor.opened import Opened
 from compositor.policy.hook_handlers import Hook
@@ -43,7 +46,10 @@ class Conversing:
         self._dialog = Dialog(print_message)
         self._grants = SessionGrants(opened.home, opened.places.root, opened.policy.roots[0])
         self._hooks: tuple[Hook, ...] = ()
+        # What the program calls a prompt -> what the transcript calls it.
+        self._entries: dict[str, str] = {}
         self._running: Running | None = None
+        self._is_busy = False
         self._first = anyio.Event()
         self._put: MemoryObjectSendStream[Prompt | CompositorError]
         self._take: MemoryObjectReceiveStream[Prompt | CompositorError]
@@ -84,11 +90,14 @@ class Conversing:
             modes = running.agent.modes
             mode = "" if modes is None else modes.mode.value
             self._report.begin(await surroundings_of(self._opened, running), mode=mode, prompt_id=prompt.id)
+            shown = prompt.id or str(uuid.uuid4())
             if self._echoes:
-                self._report.say(
-                    {"type": "user", "message": prompt.message, "parent_tool_use_id": None, "isReplay": True}
-                )
+                said = {"type": "user", "message": prompt.message, "parent_tool_use_id": None, "isReplay": True}
+                self._report.say({**said, "uuid": shown})
+            self._is_busy = True
             last = await running.agent.submit(prompt.text, prompt.media)
+            self._is_busy = False
+            self._entries[shown] = last_prompt(running.agent.conversation.prefix.entries) or shown
             self._report.end(last)
         return last
 
@@ -180,19 +189,40 @@ class Conversing:
     async def _set_mode(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"mode": self._change_mode(str(fields.get("mode")))}
 
+    async def _servers(self, _fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        return await server_report(self._opened, self._session())
+
+    async def _window(self, _fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        return window_report(self._opened, self._session())
+
+    async def _rewind(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Files go back; the conversation stays. Only between turns: a tool could be writing."""
+        if self._is_busy:
+            raise UsageError("a turn is under way", hint="Interrupt it first")
+        named = str(fields.get("user_message_id"))
+        return bring_files_back(self._opened, self._session(), self._entries.get(named, named))
+
+    def _session(self) -> Running:
+        if self._running is None:
+            raise UsageError("no session runs yet", hint="It begins with the first prompt")
+        return self._running
+
     def _change_mode(self, name: str) -> str:
         mode = parse_mode(name)
         if is_mode_off(mode, self._opened.contract.settings):
             raise UsageError(f"the permission mode {mode.value!r} is disabled by settings")
-        if self._running is None or self._running.agent.modes is None:
-            raise UsageError("no session runs yet", hint="Start with --permission-mode")
-        self._running.agent.modes.change(mode)
+        modes = self._session().agent.modes
+        if modes is not None:
+            modes.change(mode)
         return mode.value
 
 
 _ANSWERS: Mapping[str, Callable[[Conversing, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]] = {
     "initialize": Conversing._initialize,  # noqa: SLF001  (a table of its own methods)
     "interrupt": Conversing._interrupt,  # noqa: SLF001
+    "mcp_status": Conversing._servers,  # noqa: SLF001
+    "get_context_usage": Conversing._window,  # noqa: SLF001
+    "rewind_files": Conversing._rewind,  # noqa: SLF001
     "set_permission_mode": Conversing._set_mode,  # noqa: SLF001
 }
 

@@ -141,8 +141,10 @@ class RunReport:
         self.say(fields)
 
     def say(self, message: Message) -> None:
-        """Print a message of this session."""
-        self._how.write({**message, "session_id": self._opened.header.session_id, "uuid": str(uuid.uuid4())})
+        """Print a message of this session; one without a uuid gets one."""
+        self._how.write(
+            {**message, "session_id": self._opened.header.session_id, "uuid": message.get("uuid") or str(uuid.uuid4())}
+        )
 
     def _stop_clock(self) -> None:
         turn = self._turn
