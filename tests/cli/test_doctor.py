@@ -112,3 +112,17 @@ def test_each_hazard_of_a_project_has_its_cure(call: Any, project: Path, home: P
     assert "Xread" in found["rule"][0]
     assert all(cure for _, cure in found.values())
     assert "cure: " in call("doctor").out
+
+
+def test_the_cloud_that_requests_go_to_is_named_with_what_is_missing(
+    call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_USE_FOUNDRY", "1")
+    monkeypatch.setenv("ANTHROPIC_FOUNDRY_RESOURCE", "team")
+    monkeypatch.delenv("ANTHROPIC_FOUNDRY_API_KEY", raising=False)
+    missing = call("doctor")
+    assert "none for Microsoft Foundry: requests go to https://team.services.ai.azure.com" in missing.out
+    monkeypatch.setenv("ANTHROPIC_FOUNDRY_API_KEY", "f-key-never-shown")
+    ready = call("doctor")
+    assert "with a key" in ready.out
+    assert "f-key-never-shown" not in ready.out

@@ -25,24 +25,50 @@ from compositor.cli.options import contract_options
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: body, spans, markers, tokens, diagnostics.")
 @click.option("--body", "as_body", is_flag=True, help="Exactly the bytes that would be sent.")
-def command(*, as_json: bool, as_body: bool, **values: Any) -> None:
-    """Compile the request of PROMPT and print it; nothing is sent. `-` reads PROMPT from standard input."""
+@click.option(
+    "--count", is_flag=True, help="Also ask the service how many tokens the request has; it is free, and nothing runs."
+)
+def command(*, as_json: bool, as_body: bool, count: bool, **values: Any) -> None:
+    """Compile the request of PROMPT and print it; nothing is sent, but for `--count`. `-` reads PROMPT from standard input."""
     from compositor.cli.inputs import preview
     from compositor.errors import UsageError
 
     if as_json and as_body:
         raise UsageError("'--json' and '--body' exclude each other", hint="Give one of them")
+    if as_body and count:
+        raise UsageError("'--count' has no place beside '--body'", hint="Give '--json', or neither")
     found = preview(values)
+    counted = _counted(found) if count else None
     if as_body:
         sys.stdout.buffer.write(found.compiled.body)
         sys.stdout.buffer.flush()
     elif as_json:
-        click.echo(_json(found))
+        click.echo(_json(found, counted))
     else:
-        _print_table(found)
+        _print_table(found, counted)
 
 
-def _json(found: Any) -> str:
+def _counted(found: Any) -> int:
+    """The tokens as the service counts them. Raises `UsageError` where it cannot be asked."""
+    import anyio
+
+    from compositor.adapters.providers.counting import count_tokens
+    from compositor.cli.running import real_line
+    from compositor.config.platforms import Ability
+    from compositor.errors import UsageError
+
+    platform = found.opened.contract.platform
+    line = real_line(found.opened)
+    if line.cloud is not None or not platform.has(Ability.COUNT_TOKENS):
+        raise UsageError(
+            f"tokens are not counted by {platform.name!r}", hint="Leave '--count' out; the estimate stands"
+        )
+    if not line.is_ready:
+        raise UsageError("there is no key, so the service cannot be asked", hint="Set ANTHROPIC_API_KEY")
+    return anyio.run(count_tokens, found.compiled, line.endpoint, line.keys)
+
+
+def _json(found: Any, counted: int | None) -> str:
     import msgspec
 
     from compositor.cli.inputs import diagnostics_json
@@ -55,14 +81,16 @@ def _json(found: Any) -> str:
         "headers": dict(found.compiled.headers),
         "spans": spans_json(found.compiled),
         "markers": markers_json(found.compiled),
-        "tokens": tokens_json(found.compiled),
+        "tokens": tokens_json(found.compiled)
+        if counted is None
+        else {**tokens_json(found.compiled), "counted": counted},
         "omissions": msgspec.to_builtins(found.compiled.omissions),
         "diagnostics": diagnostics_json(found.diagnostics),
     }
     return msgspec.json.encode(result).decode()
 
 
-def _print_table(found: Any) -> None:
+def _print_table(found: Any, counted: int | None) -> None:
     from compositor.cli.report import diagnostic_lines, marker_lines, region_lines
 
     compiled, opened = found.compiled, found.opened
@@ -70,6 +98,8 @@ def _print_table(found: Any) -> None:
     click.echo(
         f"Request for {contract.model} on {contract.platform.id}, API {contract.api_version}; nothing was sent.\n"
     )
+    if counted is not None:
+        click.echo(f"The service counts {counted:,} tokens.\n")
     for line in (*region_lines(compiled), "", *marker_lines(compiled)):
         click.echo(line)
     click.echo(f"options: {compiled.scalars.data.decode()}")

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -20,6 +21,9 @@ from compositor._version import __version__
 from compositor.cli.options import project_folder
 from compositor.cli.terminal import fitted
 from compositor.errors import CompositorError, ExitCode
+
+if TYPE_CHECKING:
+    from compositor.adapters.providers.cloud_endpoints import Cloud
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -68,10 +72,16 @@ def _hazards(cwd: str) -> Iterator[Finding]:
 
 
 def _key() -> Finding:
+    from compositor.adapters.providers.cloud_endpoints import CLOUDS, resolve_cloud
     from compositor.adapters.providers.credentials import resolve_endpoint
+    from compositor.adapters.providers.key_command import with_key_files
+    from compositor.config.platforms import find_platform, platform_of
 
     try:
-        endpoint = resolve_endpoint(os.environ)
+        chosen = platform_of(os.environ)
+        if chosen in CLOUDS:
+            return _cloud(resolve_cloud(find_platform(chosen), os.environ))
+        endpoint = resolve_endpoint(with_key_files(os.environ))
     except CompositorError as problem:
         return Finding(what="key", state="bad", detail=str(problem))
     if not endpoint.has_credentials:
@@ -79,6 +89,14 @@ def _key() -> Finding:
         return Finding(what="key", state="missing", detail=hint)
     name = "ANTHROPIC_API_KEY" if endpoint.api_key is not None else "ANTHROPIC_AUTH_TOKEN"
     return Finding(what="key", state="ok", detail=f"{name} is set; requests go to {endpoint.url}")
+
+
+def _cloud(cloud: Cloud) -> Finding:
+    where = f"{cloud.platform.name}: requests go to {cloud.endpoint.url}"
+    if not cloud.is_ready:
+        return Finding(what="key", state="missing", detail=f"none for {where}")
+    proof = "each one signed or with a fetched token" if cloud.signs else "with a key, or past a gateway that signs"
+    return Finding(what="key", state="ok", detail=f"{where}, {proof}; not tried here")
 
 
 def _program(name: str, without: str) -> Finding:
