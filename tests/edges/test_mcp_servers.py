@@ -77,14 +77,17 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
-@contextlib.contextmanager
-def everything_over(transport):
-    """The reference server as an HTTP service on a free port of this machine."""
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def listening(port, *command):
+    """A service on a port of this machine, from the moment it takes connections until it is killed."""
     process = subprocess.Popen(
-        [NODE / "mcp-server-everything", transport],
+        command,
         env={**os.environ, "PORT": str(port)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -95,7 +98,7 @@ def everything_over(transport):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
                 break
             time.sleep(0.1)
-        yield port, process
+        yield process
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -116,19 +119,9 @@ def children(command):
 @contextlib.contextmanager
 def website(folder):
     """The files of a folder over HTTP on a free port of this machine."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", folder],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
+    port = free_port()
+    with listening(port, sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", folder):
         yield f"http://127.0.0.1:{port}"
-    finally:
-        process.kill()
-        process.wait()
 
 
 def make_repository(folder):
@@ -207,15 +200,40 @@ async def test_a_killed_server_costs_one_call_and_comes_back_the_same(bench):
     [("streamableHttp", ServerTransport.HTTP, "mcp"), ("sse", ServerTransport.SSE, "sse")],
 )
 async def test_a_server_over_http(bench, word, transport, path):
-    with everything_over(word) as (port, process):
-        async with bench.running(remote("web", f"http://127.0.0.1:{port}/{path}", transport)) as listings:
-            assert len(listings["web"].tools) >= 13, listings["web"].problem
+    port = free_port()
+    command = (NODE / "mcp-server-everything", word)
+    async with contextlib.AsyncExitStack() as stack:
+        with listening(port, *command):
+            address = f"http://127.0.0.1:{port}/{path}"
+            before = await stack.enter_async_context(bench.running(remote("web", address, transport)))
+            assert len(before["web"].tools) >= 13, before["web"].problem
             outcome = await bench.use("mcp__web__echo", message="over the wire")
             assert outcome.content == "Echo: over the wire"
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            lost = await bench.use("mcp__web__echo", message="x")
-            assert lost.kind is OutcomeKind.FAILED
+        lost = await bench.use("mcp__web__echo", message="x")
+        assert lost.kind is OutcomeKind.FAILED
+        with listening(port, *command):
+            back = await bench.use("mcp__web__echo", message="again")
+            assert back.content == "Echo: again"
+            (after,) = await bench.servers.listings()
+            assert after.tools == before["web"].tools
+
+
+async def test_a_server_over_http_grows_and_tells_its_progress(bench):
+    said = []
+    bench.scope = msgspec.structs.replace(bench.scope, report=said.append)
+    port = free_port()
+    with listening(port, sys.executable, Path(__file__).with_name("growing_server.py"), str(port)):
+        async with bench.running(remote("web", f"http://127.0.0.1:{port}/mcp")) as listings:
+            assert [tool.wire for tool in listings["web"].tools] == ["mcp__web__grow", "mcp__web__count"]
+            assert (await bench.use("mcp__web__count", to=3)).content == "counted to 3"
+            assert said[0] == "1 of 3: at 1"
+            assert (await bench.use("mcp__web__grow", name="parrot")).content == "parrot is there"
+            for _ in range(1_000):
+                (listing,) = await bench.servers.listings()
+                if len(listing.tools) == 3:
+                    break
+                await anyio.sleep(0.02)
+            assert (await bench.use("mcp__web__parrot", text="hello")).content == "parrot: hello"
 
 
 async def test_an_image_is_shown(bench):
