@@ -172,6 +172,7 @@ def _server(entry: ServerEntry, variables: Mapping[str, str], notes: list[Diagno
         env={str(name): text(raw) for name, raw in _mapping(value.get("env")).items()},
         url=text(value.get("url", "")),
         headers={str(name): text(raw) for name, raw in _mapping(value.get("headers")).items()},
+        headers_helper=text(value.get("headersHelper") or ""),
         timeout=timeout / 1000 if isinstance(timeout, (int, float)) and timeout > 0 else None,
         always_load=value.get("alwaysLoad") is True,
         digest=entry.digest,

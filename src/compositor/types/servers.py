@@ -41,7 +41,7 @@ class ServerScope(enum.StrEnum):
 class McpServer(Struct, frozen=True, kw_only=True):
     """One configured server, variables expanded. `timeout` of a call in seconds, `None` for the default.
 
-    `digest` (sha256 hex) names the entry as it was written: what a person approved. `always_load` keeps its tools out of deferral.
+    `headers_helper` is a command line that prints more headers as a JSON object, run for each connection. `digest` (sha256 hex) names the entry as it was written: what a person approved. `always_load` keeps its tools out of deferral.
     """
 
     name: str
@@ -53,6 +53,7 @@ class McpServer(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}
     url: str = ""
     headers: Mapping[str, str] = {}
+    headers_helper: str = ""
     timeout: float | None = None
     always_load: bool = False
     digest: str = ""

@@ -76,7 +76,7 @@ def test_stopping_ends_the_whole_session_of_the_command(session: Any) -> None:
     before = marker.read_text()
     time.sleep(0.3)
     assert marker.read_text() == before
-    assert "had ended already" in session.text("TaskStop", task_id=task)
+    assert "had ended already" in session.text("TaskStop", shell_id=task)
 
 
 def test_a_time_limit_ends_it(session: Any) -> None:

@@ -33,7 +33,8 @@ class OutputInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StopInput(Struct, frozen=True, forbid_unknown_fields=True):
-    task_id: str
+    task_id: str = ""
+    shell_id: str = ""
 
 
 class MonitorInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -81,7 +82,7 @@ class TaskStopTool(_BackgroundTool):
         wanted = read_input(call, StopInput)
         if isinstance(wanted, Problem):
             return failed(call, wanted.message)
-        task = self._find(wanted.task_id)
+        task = self._find(wanted.task_id or wanted.shell_id)
         if isinstance(task, Problem):
             return failed(call, task.message)
         before = task.state

@@ -70,6 +70,8 @@ SHELL_TOOLS: tuple[ToolDefinition, ...] = (
     ToolDefinition(
         name="TaskStop",
         description="Ends a background command and all its children.",
-        input_schema=object_schema(("task_id",), task_id=text("The id of the background command.")),
+        input_schema=object_schema(
+            (), task_id=text("The id of the background command."), shell_id=text("The older name of task_id.")
+        ),
     ),
 )
