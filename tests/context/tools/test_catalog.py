@@ -37,7 +37,11 @@ FIELDS = {
     "TaskCreate": ({"subject", "description", "activeForm", "metadata"}, {"subject", "description"}),
     "TaskGet": ({"taskId"}, {"taskId"}),
     "TaskList": (set(), set()),
-    "TaskStop": ({"task_id"}, {"task_id"}),
+    "LSP": ({"operation", "filePath", "line", "character", "query"}, {"operation", "filePath"}),
+    "ReadMcpResourceDirTool": ({"server", "uri"}, {"server", "uri"}),
+    "WaitForMcpServers": ({"servers", "timeout_ms"}, set()),
+    "WebSearch": ({"query", "allowed_domains", "blocked_domains"}, {"query"}),
+    "TaskStop": ({"task_id", "shell_id"}, set()),
     "TaskUpdate": (
         {
             "taskId",
