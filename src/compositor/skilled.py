@@ -31,6 +31,9 @@ def make_skills(opened: Opened, guard: Guard, tools: SessionTools, grants: Grant
             variables=_variables(opened),
             watch=watch,
             ids=UuidSource(),
+            typed=lambda skill, arguments, prompt: guard.hooks.on_expansion(
+                skill.name, arguments, skill.place.value, prompt
+            ),
             has_person=opened.policy.interactive,
             runs_commands=not opened.contract.settings.disable_skill_shell_execution,
         )

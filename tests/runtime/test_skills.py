@@ -25,9 +25,13 @@ def skill(run: LongRun, name: str, text: str, *, folder: str = "") -> Path:
 
 def allow(run: LongRun, rule: str) -> None:
     """A rule of the person's own, which no repository can bring."""
-    settings = Path(run.environ["HOME"], ".claude", "settings.json")
-    settings.parent.mkdir(parents=True)
-    settings.write_text(json.dumps({"permissions": {"allow": [rule]}}))
+    prefer(run, {"permissions": {"allow": [rule]}})
+
+
+def prefer(run: LongRun, settings: dict[str, Any]) -> None:
+    file = Path(run.environ["HOME"], ".claude", "settings.json")
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(settings))
 
 
 def call(name: str, **fields: Any) -> str:
@@ -206,3 +210,28 @@ async def test_skills_of_a_folder_below_are_told_when_the_work_gets_there(tmp_pa
     assert "- python: For Python" in second
     assert third.count("- api:deploy: Below") == 1
     assert "Only the api." in third
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+async def test_a_hook_hears_what_is_typed_and_can_keep_it_out(tmp_path: Path, blocks: bool) -> None:
+    run = LongRun(tmp_path, "turns: [{say: Shipped.}]")
+    skill(run, "deploy", "---\ndescription: How to ship it\n---\nShip $ARGUMENTS.\n")
+    command = f"cat > {run.project}/heard; " + ("echo frozen >&2; exit 2" if blocks else "echo Mind the gap.")
+    group = {"matcher": "deploy", "hooks": [{"type": "command", "command": command}]}
+    prefer(run, {"hooks": {"UserPromptExpansion": [group]}})
+    async with run.opened() as agent:
+        result = await agent.submit("/deploy the docs")
+    heard = json.loads((run.project / "heard").read_text())
+    assert {key: heard[key] for key in ("command_name", "command_args", "command_source", "expansion_type")} == {
+        "command_name": "deploy",
+        "command_args": "the docs",
+        "command_source": "project",
+        "expansion_type": "slash_command",
+    }
+    if blocks:
+        assert result.reason is EndReason.TURN_SETUP_FAILED
+        assert "frozen" in result.detail
+        assert run.bodies() == []
+    else:
+        assert "Ship the docs." in plain(run.bodies()[0])
+        assert "Mind the gap." in plain(run.bodies()[0])

@@ -42,6 +42,9 @@ EVENTS: dict[str, HookEvent] = {
     "UserPromptSubmit": HookEvent(
         blocking=Blocking.REFUSES, speaks=True, context=True, fired=True, seconds=30.0
     ),
+    "UserPromptExpansion": HookEvent(
+        matches="command_name", blocking=Blocking.REFUSES, speaks=True, context=True, fired=True, seconds=30.0
+    ),
     "PreToolUse": HookEvent(matches=_TOOL, blocking=Blocking.REFUSES, context=True, fired=True),
     "PostToolUse": HookEvent(matches=_TOOL, blocking=Blocking.TELLS, context=True, fired=True),
     "PostToolUseFailure": HookEvent(matches=_TOOL, blocking=Blocking.TELLS, context=True, fired=True),
@@ -65,7 +68,7 @@ EVENTS: dict[str, HookEvent] = {
             "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
             "MessageDisplay",
             "PostModelSwitch", "PreModelSwitch", "PreSkillShellCommand", "Setup",
-            "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion",
+            "TaskCompleted", "TaskCreated", "TeammateIdle",
             "WorktreeCreate", "WorktreeRemove",
         )
     },

@@ -25,7 +25,7 @@ from compositor.types.tools import ToolCall
 
 CONTEXT_KIND = "hook_additional_context"
 """The kind of the notes that carry what a hook said (R377)."""
-_UNTOLD = frozenset({"UserPromptSubmit", "PostToolBatch", "ConfigChange"})
+_UNTOLD = frozenset({"UserPromptSubmit", "UserPromptExpansion", "PostToolBatch", "ConfigChange"})
 """Events whose block is told to the person, or ends the turn, and is no note for the model."""
 
 

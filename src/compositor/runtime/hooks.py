@@ -132,6 +132,11 @@ class Hooks:
             return None
         return await self.firing.tell("UserPromptSubmit", {"prompt": prompt})
 
+    async def on_expansion(self, name: str, arguments: str, source: str, prompt: str) -> str | None:
+        """Why a command that a person typed is not expanded, `None` when it is."""
+        fields = {"expansion_type": "slash_command", "command_name": name, "command_args": arguments}
+        return await self.firing.tell("UserPromptExpansion", {**fields, "command_source": source, "prompt": prompt})
+
     async def on_stop(self, text: str) -> str | None:
         """Why the model should go on, `None` when it may stop. After eight in a row the turn ends all the same."""
         fields = {"stop_hook_active": self._stops > 0, "last_assistant_message": text}

@@ -43,10 +43,15 @@ class Grants:
         self.rules = ()
 
 
+async def _nobody_objects(_skill: Skill, _arguments: str, _prompt: str) -> str | None:
+    """Where no hook hears what is typed."""
+    return None
+
+
 class Skilled(Struct, frozen=True, kw_only=True):
     """What skills work with. `judge` is the gate with nobody to ask; `variables` hold what `${CLAUDE_...}` stands for.
 
-    `has_person`: somebody can be told later what an agent reports. `runs_commands` is false where the settings keep skills from running any; those of the managed level run all the same.
+    `typed` hears of a skill that a person types, its arguments and the prompt, and gives why it may not be loaded. `has_person`: somebody can be told later what an agent reports. `runs_commands` is false where the settings keep skills from running any; those of the managed level run all the same.
     """
 
     catalog: Callable[[], Catalog[Skill]]
@@ -57,6 +62,7 @@ class Skilled(Struct, frozen=True, kw_only=True):
     variables: Mapping[str, str]
     watch: Watcher
     ids: Ids
+    typed: Callable[[Skill, str, str], Awaitable[str | None]] = _nobody_objects
     runs_commands: bool = True
     has_person: bool = False
 
@@ -81,7 +87,12 @@ class Skills:
             return None
         before = len(self._notes)
         for skill in typed.skills:
-            done = await self._invoked(skill, typed.arguments, by_user=True)
+            refusal = await self._given.typed(skill, typed.arguments, prompt)
+            done = (
+                await self._invoked(skill, typed.arguments, by_user=True)
+                if refusal is None
+                else Reply(problem=f"A hook keeps the {skill.kind.value} {skill.name!r} out: {refusal}")
+            )
             if done.problem:
                 del self._notes[before:]
                 self._given.grants.clear()
