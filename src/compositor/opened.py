@@ -34,6 +34,7 @@ from compositor.config.language_servers import choose_language_servers
 from compositor.config.mcp_servers import ServerChoice
 from compositor.config.price import priced
 from compositor.config.settings import Settings
+from compositor.context.extensions.agents import AgentDefinition
 from compositor.context.prompt.compute import DEBUG_VARIABLE, SectionMemo
 from compositor.context.tools.limits import Limits, plan_limits
 from compositor.context.transcript.codec import SessionHeader
@@ -41,7 +42,8 @@ from compositor.context.transcript.history import History
 from compositor.context.transcript.journal import last_send
 from compositor.errors import UsageError
 from compositor.loop.accounting import Account, Tariff, open_account
-from compositor.loop.opening import Surroundings, plan_policy, session_scope
+from compositor.loop.branch import led_by, led_policy
+from compositor.loop.opening import AgentPart, Surroundings, plan_policy, session_scope
 from compositor.loop.session import Conversation
 from compositor.policy.policy import Policy
 from compositor.policy.rules import with_approvals
@@ -131,14 +133,14 @@ def open_session(opening: Opening) -> Opened:
     host = _host(opening, servers, environment, places, shelf, has_languages=bool(languages))
     contract = resolve_contract(flags, settings, environ, cwd=cwd, trust=trust, host=host)
     lifetime = session_lifetime(contract, home, cwd, is_new=past is None)
-    contract = msgspec.structs.replace(contract, ttl_wish=lifetime.ttl)
+    contract, lead = _led(msgspec.structs.replace(contract, ttl_wish=lifetime.ttl), opening, places)
     around = _gather(contract, places, opening, clock, environment)
     policy, policy_notes = plan_policy(contract, around, interactive=opening.interactive)
     begun = begin_session(contract, around, history, home, clock)
     return Opened(
         contract=contract,
         around=around,
-        policy=approved_policy(policy, home, places),
+        policy=led_policy(approved_policy(policy, home, places), lead),
         conversation=begun.conversation,
         account=session_account(contract, history),
         header=_header(past, cwd, clock, opening.session_id),
@@ -247,17 +249,26 @@ def _flags(flags: Flags, history: History | None) -> Flags:
     return msgspec.structs.replace(flags, model=sent.record.options.model)
 
 
+def _led(contract: RunContract, opening: Opening, places: SettingsPlaces) -> tuple[RunContract, AgentDefinition | None]:
+    """The agent that leads the conversation, and the contract with its tools alone."""
+    lead = _desk(opening, places, contract.settings).lead(opening.flags.agent, contract.settings.agent)
+    return led_by(contract, lead), lead
+
+
 def _gather(
     contract: RunContract, places: SettingsPlaces, opening: Opening, clock: Clock, environment: EffectiveEnvironment
 ) -> Surroundings:
     sources = opening.flags.setting_sources
     levels = SOURCES if sources is None else sources
     around = gather(contract, places, opening.environ, clock, sources=tuple(level.value for level in levels))
-    style, notes = _desk(opening, places, contract.settings).style(contract.settings.output_style)
+    desk = _desk(opening, places, contract.settings)
+    style, notes = desk.style(contract.settings.output_style)
+    lead = desk.lead(opening.flags.agent, contract.settings.agent)
     return msgspec.structs.replace(
         around,
         tool_search=environment.variables.get("ENABLE_TOOL_SEARCH"),
         style=style,
+        agent=None if lead is None else AgentPart(lead.name, lead.prompt),
         diagnostics=(*around.diagnostics, *notes),
     )
 

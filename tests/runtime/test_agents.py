@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from compositor.config.flags import Flags
 from compositor.emulator.profile import ServiceProfile
+from compositor.errors import UsageError
 from compositor.runtime.events import AgentWorked, AnswerEnded, CallJudged, RequestStarted
 from compositor.types.verdicts import Deny
 from tests.runtime.long_run import LongRun
@@ -183,3 +185,22 @@ async def test_skills_of_a_definition_are_loaded_before_it_begins(tmp_path: Path
     async with run.opened() as agent:
         await agent.submit("Go.")
     assert "Look twice." in plain(run.bodies()[1])
+
+
+@pytest.mark.req("R075")
+async def test_an_agent_can_lead_the_conversation_itself(tmp_path: Path) -> None:
+    run = LongRun(tmp_path, "turns:\n  - {do: [{read: a.txt}]}\n  - {say: Small.}\n")
+    (run.project / "a.txt").write_text("x")
+    agent_file(run, "tiny", "tools: Read, Grep\npermissionMode: plan\n")
+    run.flags = Flags(agent="tiny")
+    async with run.opened() as agent:
+        await agent.submit("Go.")
+        assert agent.modes is not None
+        assert agent.modes.mode.value == "plan"
+    assert system(run.bodies()[0]).startswith("You are small.")
+    assert [tool["name"] for tool in run.bodies()[0]["tools"]] == ["Grep", "Read"]
+    run.flags = Flags(agent="nobody")
+    run.session_id = None
+    with pytest.raises(UsageError, match="there is no agent 'nobody'"):
+        async with run.opened():
+            pass

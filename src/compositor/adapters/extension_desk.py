@@ -15,6 +15,7 @@ from compositor.context.extensions.agents import AgentDefinition, parse_given, s
 from compositor.context.extensions.catalog import Catalog, Kind
 from compositor.context.extensions.skills import Skill, settle_skills, with_nested
 from compositor.context.extensions.styles import DEFAULT, OutputStyle, settle_styles
+from compositor.errors import UsageError
 from compositor.types.diagnostics import Diagnostic
 
 from .extensions import ExtensionPlaces, find_below, find_extensions
@@ -46,6 +47,19 @@ class ExtensionDesk(Struct, frozen=True, kw_only=True):
     def agents(self) -> Catalog[AgentDefinition]:
         given = () if self.agents_json is None else parse_given(self.agents_json)
         return settle_agents(find_extensions(self.places, Kind.AGENT), given)
+
+    def lead(self, flag: str | None, setting: str | None) -> AgentDefinition | None:
+        """The agent that leads the conversation; `None` for none. Raises `UsageError` for one that is not there."""
+        name = flag or setting
+        if not name:
+            return None
+        agents = self.agents()
+        found = agents.find(name)
+        if found is None:
+            names = ", ".join(agent.name for agent in agents.active)
+            where = "--agent" if flag else "the setting 'agent'"
+            raise UsageError(f"there is no agent {name!r}", where=where, hint=f"There are: {names}")
+        return found
 
     def styles(self) -> Catalog[OutputStyle]:
         return settle_styles(find_extensions(self.places, Kind.STYLE))

@@ -74,6 +74,7 @@ def flags_from(values: Mapping[str, Any]) -> Flags:
         mcp_config=tuple(values.get("mcp_config") or ()),
         strict_mcp_config=bool(values.get("strict_mcp_config")),
         agents=values.get("agents"),
+        agent=values.get("agent"),
     )
 
 
@@ -228,6 +229,9 @@ _CONTRACT: tuple[Callable[[Any], Any], ...] = (
         metavar="FILE|JSON",
         multiple=True,
         help="More MCP servers, as in --mcp-config .mcp.json; may be repeated.",
+    ),
+    click.option(
+        "--agent", metavar="NAME", help="Lead the conversation as this agent: its prompt, its tools, its mode."
     ),
     click.option(
         "--agents",

@@ -29,7 +29,7 @@ class Flags(Struct, frozen=True, kw_only=True):
     `tools`: `None` for all built-in tools, otherwise exactly these. `settings`: a path or an inline JSON object.
     `setting_sources`: the levels whose files are read, `None` for all; managed settings are always read. `add_dirs` as
     given. Limits in turns, US dollars (`max_budget`, of the whole run) and tokens. `json_schema` is the form of the last answer. `user_id` is the opaque id of `metadata` (L22).
-    `agents` is a JSON object of agents by name.
+    `agents` is a JSON object of agents by name, `agent` the one that leads the conversation.
     `mcp_config`: files or inline JSON objects with MCP servers; with `strict_mcp_config` the only ones.
     """
 
@@ -59,6 +59,7 @@ class Flags(Struct, frozen=True, kw_only=True):
     mcp_config: tuple[str, ...] = ()
     strict_mcp_config: bool = False
     agents: str | None = None
+    agent: str | None = None
 
 
 SOURCES: tuple[Level, ...] = (Level.USER, Level.PROJECT, Level.LOCAL)

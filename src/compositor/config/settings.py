@@ -99,6 +99,7 @@ class KnownSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     always_thinking_enabled: bool = True
     language: str | None = None
     output_style: str | None = None
+    agent: str | None = None
     include_git_instructions: bool = True
     auto_compact_enabled: bool = True
     auto_compact_window: int | None = None

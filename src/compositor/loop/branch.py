@@ -15,6 +15,7 @@ from compositor.config.profile import Effort
 from compositor.context.extensions.agents import AgentDefinition
 from compositor.context.memory.chain import MemoryChain
 from compositor.policy.limits import ToolLimits
+from compositor.policy.policy import Policy
 from compositor.types.blocks import ToolUseBlock
 from compositor.types.entries import AssistantEntry
 from compositor.types.tools import OutcomeKind, ToolOutcome
@@ -70,12 +71,36 @@ def agent_tools(definition: AgentDefinition, offered: Iterable[str], standing: S
 def agent_limits(definition: AgentDefinition, standing: Standing) -> ToolLimits:
     """What the gate holds an agent to. A rule in place of a name, as in `Bash(git *)`, counts as the name: rules stand in the settings."""
     never = NEVER if standing.delegates else (*NEVER, "Agent")
+    own = lead_limits(definition)
+    return msgspec.structs.replace(own, denied=(*never, *own.denied))
+
+
+def lead_limits(definition: AgentDefinition) -> ToolLimits:
+    """What the gate holds a conversation to that an agent leads: it has the person in front of it, and loses nothing but what its definition takes."""
     names = None if definition.tools is None else tuple(map(_name, definition.tools))
     kept = ("Edit", "Read", "Write") if definition.memory else ()
     return ToolLimits(
         tools=None if names is None else tuple(dict.fromkeys((*names, *kept))),
-        denied=(*never, *map(_name, definition.denied_tools)),
+        denied=tuple(map(_name, definition.denied_tools)),
     )
+
+
+def led_by(contract: RunContract, definition: AgentDefinition | None) -> RunContract:
+    """The contract of a conversation that an agent leads: with its tools alone."""
+    if definition is None:
+        return contract
+    limits = lead_limits(definition)
+    return msgspec.structs.replace(
+        contract, tools=tuple(name for name in contract.tools if limits.refusal(name, ()) is None)
+    )
+
+
+def led_policy(policy: Policy, definition: AgentDefinition | None) -> Policy:
+    """The gate of such a conversation: its limits, and the stricter mode."""
+    if definition is None:
+        return policy
+    mode = stricter(policy.mode, definition.mode)
+    return msgspec.structs.replace(policy, limits=lead_limits(definition), mode=mode)
 
 
 FORK_LIMITS = ToolLimits(denied=(*NEVER, "Agent"))
