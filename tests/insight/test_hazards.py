@@ -28,6 +28,16 @@ def test_every_cause_has_a_cure(kind: str) -> None:
     assert found.cure == CURES[Cause(BREAKS[kind][0])]
 
 
+@pytest.mark.req("R198")
+def test_a_system_prompt_that_changes_gets_the_standard_remedy() -> None:
+    """What changes fast belongs to the tail: a section that broke the cache is moved to an attachment."""
+    assert "told at the tail, as a note" in CURES[Cause.SYSTEM]
+    kinds = [kind for kind in BREAKS if BREAKS[kind][0] == Cause.SYSTEM.value]
+    assert kinds
+    (found,) = find_hazards([session(kinds[0])], ())
+    assert found.cure == CURES[Cause.SYSTEM]
+
+
 def test_a_server_that_nobody_calls_is_named_once_there_are_enough_sessions() -> None:
     sessions = [session(result_of_mcp__git__log=5)] * ENOUGH
     (found,) = find_hazards(sessions, {"git", "github"})

@@ -11,7 +11,7 @@ CURES: dict[Cause, str] = {
     Cause.MODEL_SWITCH: "keep one model in a session; give side work to a subagent",
     Cause.SETTINGS: "set effort and speed once, at the start",
     Cause.TOOLS: "connect MCP servers before the first turn, or defer their tools",
-    Cause.SYSTEM: "keep what changes (date, directory) out of the system prompt",
+    Cause.SYSTEM: "keep what changes (date, directory) out of the system prompt; told at the tail, as a note, it costs itself alone",
     Cause.HISTORY: "leave sent messages as they are; tell news at the end",
     Cause.CLEARING: "clear much at once and seldom: each clearing writes everything behind it anew",
     Cause.WIDE_TURN: "place a marker at the end of the previous request: one marker looks back 20 blocks",
