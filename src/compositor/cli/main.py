@@ -19,6 +19,7 @@ from compositor.errors import CompositorError, ExitCode
 
 # Command name -> what it does. The order is that of the help text; the module is compositor.cli.<name>.
 COMMANDS: dict[str, str] = {
+    "chat": "Talk with the agent; what `compositor` does by itself on a terminal.",
     "run": "Run one prompt to its end: model, gate, tools, answer.",
     "acp": "Serve an editor with the Agent Client Protocol.",
     "compile": "Compile the request of a prompt and print it; sends nothing.",
@@ -58,15 +59,27 @@ class LazyGroup(click.Group):
         command: click.Command = importlib.import_module(f"compositor.cli.{cmd_name}").command
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """On a terminal no command means the prompt, with whatever flags there are."""
+        if _means_chat(args):
+            args = ["chat", *args]
+        return super().parse_args(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _means_chat(args: list[str]) -> bool:
+    is_own = bool(args) and (not args[0].startswith("-") or args[0] in {"-h", "--help", "--version"})
+    return not is_own and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 # "\b" alone on a line keeps the lines below it as they are.
 _HELP = """Compile, explain and run the model requests of a coding agent.
 
 \b
+  compositor                              talk with the agent here
   compositor run "fix the failing test"   one turn in this directory
   compositor compile "fix it" --json      the request as data; sends nothing
   compositor explain "fix it"             who put what into it, and why

@@ -42,7 +42,12 @@ def session_options(command: Command) -> Command:
 
 def run_options(command: Command) -> Command:
     """Add what `contract_options` adds, and the flags of a run: session, output, stand-in."""
-    return _add(command, (_PROMPT, *_RUN, _PROJECT, *_CONTRACT))
+    return _add(command, (_PROMPT, *_RUN, *_SESSION, _PROJECT, *_CONTRACT))
+
+
+def chat_options(command: Command) -> Command:
+    """Add the flags of the interactive prompt: session, stand-in, and every flag that takes part in the run contract."""
+    return _add(command, (*_SESSION, *_CHAT, _PROJECT, *_CONTRACT))
 
 
 def flags_from(values: Mapping[str, Any]) -> Flags:
@@ -103,6 +108,28 @@ _MODES = click.Choice(["manual", *(mode.value for mode in PermissionMode)])
 
 _PROMPT = click.argument("prompt", required=False)
 
+_SESSION: tuple[Callable[[Any], Any], ...] = (
+    click.option("-c", "--continue", "continue_session", is_flag=True, help="Go on with the newest session here."),
+    click.option(
+        "-r",
+        "--resume",
+        metavar="ID|FILE",
+        help="Go on with this session (`compositor sessions` lists them), or from a transcript file in a session of its own.",
+    ),
+    click.option(
+        "--offline",
+        metavar="SCRIPT",
+        type=_FILE,
+        help="Let a scripted stand-in answer, on a temporary copy of the project; no model is called.",
+    ),
+)
+
+_CHAT: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--screen-reader", is_flag=True, help="Write whole lines and nothing that moves, for programs that read aloud."
+    ),
+)
+
 _RUN: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--output-format",
@@ -144,19 +171,6 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
     click.option("--fork-session", is_flag=True, help="With --resume or --continue: go on in a copy of the session."),
     click.option("-p", "--print", "print_mode", is_flag=True, hidden=True, help="What `run` always does."),
     click.option("--verbose", is_flag=True, hidden=True, help="What the machine-readable forms always are."),
-    click.option("-c", "--continue", "continue_session", is_flag=True, help="Go on with the newest session here."),
-    click.option(
-        "-r",
-        "--resume",
-        metavar="ID|FILE",
-        help="Go on with this session (`compositor sessions` lists them), or from a transcript file in a session of its own.",
-    ),
-    click.option(
-        "--offline",
-        metavar="SCRIPT",
-        type=_FILE,
-        help="Let a scripted stand-in answer, on a temporary copy of the project; no model is called.",
-    ),
     click.option(
         "--replay",
         metavar="DIR",

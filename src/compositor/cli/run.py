@@ -37,7 +37,7 @@ def command(**values: Any) -> int:
     prompt, opening = _asked(values)
     if values.get("replay"):
         pairs = rehearsed_pairs(values["replay"])
-        opened = _opened_on_copy(opening, "Recorded answers are played", fork=bool(values.get("fork_session")))
+        opened = opened_on_copy(opening, "Recorded answers are played", fork=bool(values.get("fork_session")))
         _check_call(opened, prompt)
         return _run(opened, prompt, rehearsed_line(pairs), values)
     if not values.get("offline"):
@@ -50,7 +50,7 @@ def command(**values: Any) -> int:
             opened = open_session(_forked(opening, opened))
         return _run(opened, prompt, line, values)
     script = read_script(values["offline"])
-    opened = _opened_on_copy(opening, "A script plays the model", fork=bool(values.get("fork_session")))
+    opened = opened_on_copy(opening, "A script plays the model", fork=bool(values.get("fork_session")))
     _check_call(opened, prompt)
     return _run(opened, prompt, scripted_line(script, opened), values)
 
@@ -109,7 +109,7 @@ def _forked(opening: Opening, opened: Opened) -> Opening:
     return msgspec.structs.replace(opening, resume=copy, continues=False)
 
 
-def _opened_on_copy(opening: Opening, who: str, *, fork: bool) -> Opened:
+def opened_on_copy(opening: Opening, who: str, *, fork: bool) -> Opened:
     """A session on a copy of the project. Only a session that a script began on this copy can go on with a script."""
     from compositor.adapters.project_copy import copy_project, is_copy
     from compositor.errors import UsageError
