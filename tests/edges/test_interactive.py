@@ -89,7 +89,7 @@ def test_streaming_then_a_permission_with_its_difference(begin: Any, project: Pa
     )
     terminal.enter("fix the greeting")
     terminal.until("[y] yes, once")
-    shown = terminal.text()
+    shown = terminal.until(lambda text: "greet_all" in text and "[y] yes, once" in text, "the whole difference")
     assert "• the code" in shown
     assert "**" not in shown
     assert '8 -     return f"Hello, {name.strip()}"' in shown
