@@ -252,3 +252,13 @@ def test_time_without_a_command_is_not_understood(line: str) -> None:
 
 def test_time_with_a_command_is() -> None:
     assert parse_shell("time ls").problem is None
+
+
+@pytest.mark.parametrize("line", ["ls x<(ls)", "ls $v\\;", "ls $va\\ b", "ls {\\;", "ls done<(ls)"])
+def test_words_that_grammar_and_scanner_read_differently_are_not_understood(line: str) -> None:
+    assert parse_shell(line).problem == "the words of the command can be read in two ways"
+
+
+def test_a_line_of_sixty_commands_is_taken_apart_and_a_longer_one_is_not() -> None:
+    assert len(parse_shell(";".join(["ls"] * 60)).parts) == 60
+    assert parse_shell(";".join(["ls"] * 61)).problem == "the command holds more than 60 commands"
