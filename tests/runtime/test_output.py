@@ -119,3 +119,15 @@ def _plain(messages: object) -> list[object]:
     marker = ', "cache_control": {"type": "ephemeral"}'
     plain: list[object] = json.loads(json.dumps(messages).replace(marker, ""))
     return plain
+
+
+async def test_no_call_of_a_refused_answer_runs_and_the_session_goes_on(project: Path) -> None:  # noqa: F811
+    """Wire page 7, `refusal`: what had arrived is no answer. Its call has a result all the same, so that the next request is legal."""
+    refused = "  - {say: Half of a, do: [{write: {path: made, content: x}}], stop: refusal, category: cyber}\n"
+    first = Run(project, f"turns:\n{refused}")
+    result = await first.submit("One.", asker=Yes())
+    assert result.reason is EndReason.REFUSAL
+    assert not (project / "made").exists()
+    assert first.of(CallJudged) == []
+    second = Run(project, "turns:\n  - {say: fine}\n")
+    assert (await second.submit("Two.", resume=first.path.stem)).text == "fine"

@@ -53,14 +53,18 @@ class AssembledMessage(Struct, frozen=True, kw_only=True):
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The complete tool calls, in order; none before the message has ended (R014)."""
-        if self.stop_reason is None:
+        """The complete tool calls, in order; none before the message has ended (R014), and none of an answer that the service broke off."""
+        if self.stop_reason in _NEVER_RUN:
             return ()
         return tuple(
             ToolCall(id=block.id, name=block.name, input=block.input)
             for block in self.content
             if isinstance(block, ToolUseBlock)
         )
+
+
+_TRUNCATING = ("max_tokens", "model_context_window_exceeded", "refusal")
+_NEVER_RUN = (None, "refusal")
 
 
 class PartialMessage(Struct, frozen=True):
@@ -108,7 +112,7 @@ class PartialMessage(Struct, frozen=True):
         stop_reason = text_of(self.delta.get("stop_reason")) if self.ended else None
         partials = sorted(self.closed + self.open, key=lambda block: block.index)
         for partial in partials:
-            limited = stop_reason == "max_tokens" and partial is partials[-1]
+            limited = stop_reason in _TRUNCATING and partial is partials[-1]
             finished = finish_block(partial, may_be_cut=limited)
             notes.extend(finished.notes)
             blocks.extend(finished.blocks)
