@@ -195,6 +195,10 @@ class ToolSource(Protocol):
         """What the servers of the session offer now. The first call waits a little for those that are still starting."""
         ...
 
+    async def run_command(self, command: str, arguments: Sequence[str]) -> str | None:
+        """The text of a server's prompt, called by the name of its command; `None` for no prompt of any of them. May raise."""
+        ...
+
 
 class WebSearcher(Protocol):
     async def search(self, wanted: WebQuery) -> WebFound:

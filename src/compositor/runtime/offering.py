@@ -5,6 +5,7 @@ Decides nothing: what is news, and in which form it is told, is decided in `cont
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -14,9 +15,24 @@ from compositor.context.tools.deferral import Access, Deferral, News, plan_news,
 from compositor.loop.offering import plan_deferral
 from compositor.loop.session import Conversation
 from compositor.ports import ToolSource
+from compositor.types.attachments import TextAttachment
 from compositor.types.request import HeadTool
 from compositor.types.tools import ToolDefinition
 from compositor.types.verdicts import PermissionMode
+
+PROMPT_KIND = "mcp_prompt"
+"""The kind of the note with the text of a server's prompt."""
+
+
+def split_call(prompt: str) -> tuple[str, tuple[str, ...]] | None:
+    """Command and arguments of a typed `/mcp__server__prompt`, quotes as in a shell; `None` for anything else."""
+    if not prompt.startswith("/mcp__"):
+        return None
+    try:
+        command, *arguments = shlex.split(prompt.strip())
+    except ValueError:
+        command, *arguments = prompt.split()
+    return command, tuple(arguments)
 
 
 class Offering:
@@ -56,6 +72,22 @@ class Offering:
         self._told, self._access = news.told, Access.SENT
         self._deferred.update({tool.definition.name: tool.definition for tool in news.deferred})
         return news
+
+    async def typed(self, prompt: str) -> tuple[TextAttachment | None, str]:
+        """A prompt of a server that was typed as a command (project-conventions 7.2): its text as a note, or why there is none."""
+        words = split_call(prompt)
+        if words is None:
+            return None, ""
+        command, arguments = words
+        try:
+            await self._source.listings()  # waits for servers that are still starting
+            text = await self._source.run_command(command, arguments)
+        except Exception as problem:  # noqa: BLE001 - whatever a server does is told to who typed
+            return None, f"The prompt {command!r} of a server could not be had: {problem}"
+        if text is None:
+            return None, f"No server offers the prompt {command!r}."
+        said = f"The user called the prompt {command} of a server. This is its text:\n\n{text}"
+        return TextAttachment(kind=PROMPT_KIND, name=command, text=said), ""
 
     def tell_again(self) -> None:
         """The conversation does not hold what was told any more: instructions of servers, and which tools are away."""

@@ -30,6 +30,7 @@ class Tail:
         self._hooks = parts.hooks
         self._watch = parts.watch
         self._typed = parts.typed
+        self._offering = parts.offering
         self._stamp = stamp
         self._skills = parts.skills
         self._workforce = parts.workforce
@@ -102,7 +103,17 @@ class Tail:
         if refusal is not None:
             return EndTurn(EndReason.HOOK_STOPPED, refusal)
         problem = None if self._skills is None else await self._skills.hear(prompt)
+        problem = problem or await self._hear_server(prompt)
         return None if problem is None else EndTurn(EndReason.TURN_SETUP_FAILED, problem)
+
+    async def _hear_server(self, prompt: str) -> str | None:
+        """The text of a server's prompt that was typed as a command goes with it; why there is none."""
+        if self._offering is None:
+            return None
+        note, problem = await self._offering.typed(prompt)
+        if note is not None:
+            self.receive(note)
+        return problem or None
 
     async def _hooks_hear(self, prompt: str, conversation: Conversation) -> str | None:
         """Why the prompt may not go on. The first prompt of a session is heard by its start hooks too."""

@@ -32,7 +32,7 @@ def call(name, arguments):
 def answer(message, path):
     method, given = message["method"], message.get("params") or {}
     if method == "initialize":
-        capabilities = {"tools": {"listChanged": True}}
+        capabilities = {"tools": {"listChanged": True}, "prompts": {}}
         return {
             "protocolVersion": VERSION,
             "capabilities": capabilities,
@@ -41,6 +41,11 @@ def answer(message, path):
         }
     if method == "tools/list":
         return {"tools": tools(path)}
+    if method == "prompts/list":
+        return {"prompts": [{"name": "greet", "arguments": [{"name": "who", "required": True}]}]}
+    if method == "prompts/get":
+        text = f"Greet {given['arguments']['who']} kindly."
+        return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
     if method == "tools/call":
         return call(given["name"], given.get("arguments") or {})
     return None

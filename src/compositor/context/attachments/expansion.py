@@ -41,6 +41,14 @@ ROWS: Mapping[str, Kind] = {
         budget=MENTION_CHARACTERS,
         producer="compositor.adapters.collectors.mentions:MentionCollector",
     ),
+    "mcp_prompt": Kind(
+        about="the text of a server's prompt that was typed as a command",
+        category=Category.INPUT,
+        speaker=Speaker.PROGRAM,
+        trigger=Trigger.SUBMISSION,
+        restore=Restore.KEEP,
+        producer="compositor.runtime.offering:Offering.typed",
+    ),
     "agent_mention": Kind(
         about="an agent that a prompt names",
         category=Category.INPUT,

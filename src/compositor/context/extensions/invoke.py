@@ -50,6 +50,8 @@ def read_typed(prompt: str, catalog: Catalog[Skill]) -> Typed | None:
 def unknown_call(prompt: str, catalog: Catalog[Skill]) -> str | None:
     """One sentence for a prompt that looks like `/name` and calls nothing; `None` for any other."""
     found = _LIKE_A_NAME.match(prompt)
+    if prompt.startswith("/mcp__"):
+        return None  # a prompt of a server, which only the running session can look up
     if found is None or read_typed(prompt, catalog) is not None:
         return None
     name = found["name"]
