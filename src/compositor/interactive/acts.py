@@ -61,12 +61,11 @@ async def tasks(here: Here, _argument: str) -> None:
     from compositor.adapters.tools.task_list import TaskList
 
     listed = TaskList(here.home / "tasks" / f"{here.session_id}.json")
-    running = here.services.background.described()
     for task in listed.all():
         here.screen.line(listed.line(task))
-    here.screen.line(running)
-    if not listed.all() and not running:
+    if not listed.all():
         here.screen.note("There are no tasks.")
+    here.screen.line(f"in the background: {here.services.background.described()}")
 
 
 async def status(here: Here, _argument: str) -> None:
