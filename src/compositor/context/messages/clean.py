@@ -35,6 +35,9 @@ from .legality.schemas import BLOCKS
 from .refused_images import without_refused
 
 STEP = "clean"
+REFUSED = "refusal"
+"""The stop reason of an answer that the service broke off."""
+
 EMPTY_ANSWER = "(This answer holds nothing that can be sent again.)"
 
 _ASSISTANT_ONLY = (ToolUseBlock, ServerToolUseBlock, ThinkingBlock, RedactedThinkingBlock)
@@ -48,6 +51,9 @@ def clean_blocks(context: RoundContext, drafts: Sequence[Draft], notes: Notes) -
     for draft in drafts:
         if is_unfinished(draft):
             cleaned.append(draft)
+            continue
+        if _is_refused(draft):
+            cleaned.append(_without_partial(draft, notes))
             continue
         without_thinking = _thinking_refusal(context, draft)
         shown = [without_refused(part, refused, notes) for part in draft.parts] if refused else draft.parts
@@ -65,6 +71,21 @@ def clean_blocks(context: RoundContext, drafts: Sequence[Draft], notes: Notes) -
         else:
             notes.leave_out(STEP, "a message", "nothing of it can be sent (L06)", draft.source)
     return cleaned
+
+
+def _is_refused(draft: Draft) -> bool:
+    """Whether the service broke the answer off: what had come of it is discarded (wire page 7, `refusal`)."""
+    return isinstance(draft.entry, AssistantEntry) and draft.entry.stop_reason == REFUSED
+
+
+def _without_partial(draft: Draft, notes: Notes) -> Draft:
+    """The calls of a broken off answer alone, which have their results behind them, else a word in its place."""
+    calls = tuple(part for part in draft.parts if isinstance(part.block, ToolUseBlock))
+    parts = calls or (empty_answer(),)
+    if parts == draft.parts:
+        return draft
+    notes.leave_out(STEP, "what had come of an answer", "the service refused it and broke it off", draft.source)
+    return msgspec.structs.replace(draft, parts=parts)
 
 
 def empty_answer() -> Part:

@@ -16,6 +16,7 @@ from compositor.types.entries import AssistantEntry, TranscriptEntry, UserEntry
 from compositor.types.messages import Part, Role, WireMessage
 from compositor.types.persistent import Ledger
 
+from .clean import REFUSED
 from .drafts import conversation
 from .legality.raw import has_lone_surrogate
 from .split import LIMIT
@@ -66,7 +67,7 @@ def _plain_calls(
         return None
     if type(first) is UserEntry:
         return () if len(entries) == 1 and _plain_said(first, ()) else None
-    if type(first) is not AssistantEntry or first.stop_reason is None or opens:
+    if type(first) is not AssistantEntry or first.stop_reason in {None, REFUSED} or opens:
         return None
     calls = _plain_answer(first.content, used, seen)
     if calls is None:
