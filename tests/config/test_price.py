@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from compositor.config.price import Price, Tier, cost, find_price, known_prices, priced
+from compositor.config.price import Price, Tier, billed, cost, find_price, known_prices, priced
 from compositor.config.profile import find_profile, known_profiles
 from compositor.context.wire.openai_answers import usage_of
 from compositor.errors import ConfigError
@@ -152,3 +152,9 @@ def test_writes_cost_the_price_of_their_lifetime() -> None:
     short = Usage(cache_creation_input_tokens=100, cache_creation=CacheCreation(ephemeral_5m_input_tokens=100))
     long = Usage(cache_creation_input_tokens=100, cache_creation=CacheCreation(ephemeral_1h_input_tokens=100))
     assert (cost(short, price), cost(long, price)) == pytest.approx((125.0, 200.0))
+
+
+def test_answers_of_several_models_are_paid_by_their_own_prices() -> None:
+    usages = (Usage(input_tokens=1_000_000), Usage(input_tokens=1_000_000))
+    assert billed(usages, ("claude-opus-5-5", "claude-sonnet-5-5"), {}) == 4 + 2
+    assert billed(usages, ("claude-opus-5-5", "nobody-knows"), {}) is None

@@ -160,9 +160,9 @@ def usage_text(usage: Usage) -> str:
 
 def money(result: TurnResult, contract: RunContract) -> float | None:
     """US dollars, or `None` where no price is known."""
-    from compositor.config.price import total_cost
+    from compositor.config.price import billed
 
-    return total_cost(result.usages, contract.model, contract.settings.compositor.prices)
+    return billed(result.usages, result.models, contract.settings.compositor.prices)
 
 
 def end_line(result: TurnResult, contract: RunContract) -> str:

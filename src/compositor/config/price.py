@@ -98,6 +98,18 @@ def _no_price(model: str, reason: str) -> ConfigError:
     )
 
 
+def billed(usages: Iterable[Usage], models: Iterable[str], said: Said) -> float | None:
+    """US dollars of responses of several models, one model each; `None` as soon as the price of one is not known."""
+    prices: dict[str, Price | None] = {}
+    dollars = 0.0
+    for usage, model in zip(usages, models, strict=True):
+        price = prices.setdefault(model, priced(model, said))
+        if price is None:
+            return None
+        dollars += cost(usage, price)
+    return dollars
+
+
 def total_cost(usages: Iterable[Usage], model: str, said: Said) -> float | None:
     """US dollars of several responses of a model, `None` where no price is known."""
     price = priced(model, said)

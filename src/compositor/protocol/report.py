@@ -5,13 +5,14 @@ Decides what a result says and when a turn counts as a success. Prints through t
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from compositor.config.price import total_cost
+from compositor.config.price import billed, total_cost
 from compositor.loop.answer_form import FormedAnswer, parse_form, read_answer
 from compositor.loop.effects import EndReason
 from compositor.opened import Opened
@@ -110,7 +111,7 @@ class RunReport:
             **({"errors": errors} if errors else {}),
             "stop_reason": self._turn.stop_reason,
             "terminal_reason": reason,
-            **self._bill(result.usages),
+            **self._bill(result.usages, result.models),
             "permission_denials": [
                 {"tool_name": call.name, "tool_use_id": call.id, "tool_input": call.input} for call in result.denied
             ],
@@ -134,7 +135,7 @@ class RunReport:
             "errors": [sentence],
             "stop_reason": None,
             "terminal_reason": reason,
-            **self._bill(()),
+            **self._bill((), ()),
             "permission_denials": [],
             **self._prompt_fields(),
         }
@@ -156,27 +157,30 @@ class RunReport:
         took = self._how.now() - self._turn.begun
         return {"duration_ms": round(took * 1000), "duration_api_ms": round(self._turn.asked_for * 1000)}
 
-    def _bill(self, usages: Sequence[Usage]) -> dict[str, Any]:
-        """Tokens of the conversation's own answers in `usage`; of every request, those aside too, in `modelUsage` and the money."""
+    def _bill(self, usages: Sequence[Usage], models: Sequence[str]) -> dict[str, Any]:
+        """Tokens of the conversation's own answers in `usage`; of every request, those aside too, in `modelUsage` and the money, by model."""
+        said = self._opened.contract.settings.compositor.prices
+        by_model: dict[str, list[Usage]] = {}
+        for usage, model in zip(usages, models, strict=True):
+            by_model.setdefault(model, []).append(usage)
+        return {
+            "total_cost_usd": billed(usages, models, said),
+            "usage": usage_fields(self._turn.usage),
+            "modelUsage": {model: self._used(model, usages) for model, usages in by_model.items()},
+        }
+
+    def _used(self, model: str, usages: Sequence[Usage]) -> dict[str, Any]:
         contract = self._opened.contract
-        dollars = total_cost(usages, contract.model, contract.settings.compositor.prices)
-        total = Usage()
-        for usage in usages:
-            total = add_usage(total, usage)
-        used = {
+        total = functools.reduce(add_usage, usages, Usage())
+        return {
             "inputTokens": total.input_tokens,
             "outputTokens": total.output_tokens,
             "cacheReadInputTokens": total.read,
             "cacheCreationInputTokens": total.written,
             "webSearchRequests": 0,
-            "costUSD": dollars,
+            "costUSD": total_cost(usages, model, contract.settings.compositor.prices),
             "contextWindow": contract.window.tokens,
             "maxOutputTokens": contract.max_output,
-        }
-        return {
-            "total_cost_usd": dollars,
-            "usage": usage_fields(self._turn.usage),
-            "modelUsage": {contract.model: used} if usages else {},
         }
 
     def _prompt_fields(self) -> Message:

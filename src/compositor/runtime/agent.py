@@ -244,6 +244,7 @@ class Agent:
             text=self._text(),
             requests=self._line.requests,
             usages=tuple(self._line.usages),
+            models=tuple(self._line.models),
             denied=tuple(self._denied),
         )
         self._parts.watch(TurnEnded(result))

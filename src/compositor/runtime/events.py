@@ -207,13 +207,14 @@ class AgentEnded(Struct, frozen=True):
 
 
 class TurnResult(Struct, frozen=True, kw_only=True):
-    """How a turn ended. `text` is the model's last answer; `usages` has one usage a request that was answered; `denied` the refused calls."""
+    """How a turn ended. `text` is the model's last answer; `usages` has one usage a request that was answered, `models` whom each went to; `denied` the refused calls."""
 
     reason: EndReason
     detail: str
     text: str
     requests: int
     usages: tuple[Usage, ...]
+    models: tuple[str, ...] = ()
     denied: tuple[ToolCall, ...]
 
     @property

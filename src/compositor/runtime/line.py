@@ -70,17 +70,18 @@ class LineParts(Struct, frozen=True, kw_only=True):
 
 
 class ModelLine:
-    """`requests` and `usages` count since `begin_turn`; the account goes on through the session."""
+    """`requests`, `usages` and `models` (one each an answer) count since `begin_turn`; the account goes on through the session."""
 
     def __init__(self, parts: LineParts, account: Account) -> None:
         self._parts = parts
         self.account = account
         self.requests = 0
         self.usages: list[Usage] = []
+        self.models: list[str] = []
 
     def begin_turn(self) -> None:
         self.requests = 0
-        self.usages = []
+        self.usages, self.models = [], []
         if self._parts.budget is not None:
             self._parts.budget.begin_turn()
 
@@ -211,6 +212,7 @@ class ModelLine:
     def settle(self, prefix: Prefix, sent: Sent, message: AssembledMessage) -> Attribution:
         """Take in an answer: journal, account, usage; gives what became of the forecast."""
         self.usages.append(message.usage)
+        self.models.append(sent.compiled.options.model)
         if self._parts.budget is not None:
             self._parts.budget.add(sent.compiled.options.model, message.usage)
         said = service_verdict(message.diagnostics)
