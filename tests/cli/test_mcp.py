@@ -38,7 +38,7 @@ def test_a_server_is_added_tested_and_removed(project, capsys):
     assert str(file) in out
     assert file.stat().st_mode & 0o077 == 0
     code, out, _ = run(capsys, "mcp", "test", "--project", project, "small")
-    assert (code, out) == (0, "small: 2 tools\n")
+    assert (code, out) == (0, "small: 2 tools, 1 prompts\n")
     code, _, err = add(capsys, project)
     assert code == 2
     assert "already" in err
