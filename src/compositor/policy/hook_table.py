@@ -61,15 +61,20 @@ EVENTS: dict[str, HookEvent] = {
     "ConfigChange": HookEvent(matches="source", blocking=Blocking.REFUSES, fired=True),
     "CwdChanged": HookEvent(fired=True),
     "InstructionsLoaded": HookEvent(matches="load_reason", fired=True),
+    "TaskCreated": HookEvent(blocking=Blocking.REFUSES, fired=True),
+    "TaskCompleted": HookEvent(blocking=Blocking.REFUSES, fired=True),
+    "WorktreeCreate": HookEvent(blocking=Blocking.REFUSES, fired=True),
+    "WorktreeRemove": HookEvent(fired=True),
+    "PreModelSwitch": HookEvent(blocking=Blocking.REFUSES, fired=True),
+    "PostModelSwitch": HookEvent(context=True, fired=True),
     "SessionEnd": HookEvent(matches="reason", fired=True, seconds=1.5),
     **{
         name: HookEvent()
         for name in (
             "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
             "MessageDisplay",
-            "PostModelSwitch", "PreModelSwitch", "PreSkillShellCommand", "Setup",
-            "TaskCompleted", "TaskCreated", "TeammateIdle",
-            "WorktreeCreate", "WorktreeRemove",
+            "PreSkillShellCommand", "Setup",
+            "TeammateIdle",
         )
     },
 }  # fmt: skip
@@ -82,6 +87,9 @@ MODEL_EVENTS = frozenset({
     "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion", "UserPromptSubmit",
 })  # fmt: skip
 """Events that take handlers which ask a model (project-conventions 4.4)."""
+
+BEFORE_CALLS = frozenset({"PreToolUse", "TaskCompleted", "TaskCreated", "WorktreeCreate", "WorktreeRemove"})
+"""Events that are fired before a call is judged: the first for every call, the others for what a call stands for."""
 
 OUTPUT_CAP = 10_000
 """Characters of one text of a hook; what is longer goes to a file (project-conventions 4.6)."""

@@ -19,7 +19,7 @@ from compositor.config.settings import Settings
 from compositor.types.diagnostics import Diagnostic
 
 from .hook_handlers import Hook, HookKind, handler_fault, read_handler
-from .hook_table import EVENTS
+from .hook_table import BEFORE_CALLS, EVENTS
 
 
 class OnFailure(enum.StrEnum):
@@ -72,7 +72,7 @@ def gate_hooks(plan: HookPlan) -> dict[str, tuple[str, ...]]:
     """The fields of a policy that say which hooks the gate asks."""
     heard = {hook.event for hook in plan.hooks}
     asked = ("PermissionRequest",) if heard & {"PermissionRequest", "Notification"} else ()
-    return {"pre_hooks": ("PreToolUse",) if "PreToolUse" in heard else (), "ask_hooks": asked}
+    return {"pre_hooks": ("PreToolUse",) if heard & BEFORE_CALLS else (), "ask_hooks": asked}
 
 
 def chosen_hooks(plan: HookPlan, event: str, fields: Mapping[str, Any]) -> tuple[Hook, ...]:

@@ -142,7 +142,7 @@ class Agent:
 
         Raises `ConfigError` for a model that may not be used here; nothing has changed then.
         """
-        return await self._desk.switch_model(model, "a person chose it")
+        return await self._desk.switch_model(model, "a person chose it", by_person=True)
 
     async def clear(self) -> None:
         """Begin anew in the same session: sections and options are computed anew, no file counts as read, the transcript keeps everything."""

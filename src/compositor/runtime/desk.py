@@ -65,16 +65,27 @@ class Desk:
             return self.tail.said(self.conversation, parent)
         return await self.tail.collect(self.conversation, occasion, reached, parent)
 
-    async def switch_model(self, model: str, cause: str) -> str:
-        """Go on with another model, from the next request on; gives its id. Raises `ConfigError` for one that may not be used here."""
+    async def switch_model(self, model: str, cause: str, *, by_person: bool = False) -> str:
+        """Go on with another model, from the next request on; gives its id.
+
+        Raises `ConfigError` for one that may not be used here, `UsageError` where a hook keeps it out.
+        """
         heads = self.parts.heads
         if heads is None:
             raise UsageError("this agent cannot change its model: nobody plans its head")
+        before, hooks = self.conversation.options.model, self.parts.hooks
+        source = "command" if by_person else "auto"
+        if hooks is not None and by_person:
+            refusal = await hooks.on_switch(before, model, source)
+            if refusal is not None:
+                raise UsageError(f"A hook keeps the model {model!r} out: {refusal}")
         renewal = await heads.switch(self.conversation.prefix.head.parts, model, cause)
         self.parts.store.append([renewal.event])
         other = None if renewal.facts is None or renewal.wire is None else (renewal.facts, renewal.wire)
         self.conversation = renew_head(self.conversation, renewal.parts, renewal.options, renewal.event, other)
         self.parts.watch(HeadRenewed(renewal.event))
+        if hooks is not None:
+            await hooks.on_switched(before, renewal.options.model, source)
         return renewal.options.model
 
     def stamp(self) -> Stamp:

@@ -13,11 +13,12 @@ import anyio
 import msgspec
 
 from compositor.policy.gate import HookAnswer
-from compositor.policy.hook_output import plan_answer, plan_permission
+from compositor.policy.hook_output import HookReport, plan_answer, plan_permission
 from compositor.policy.hook_table import OUTPUT_CAP, STOP_CAP
 from compositor.policy.hooks import HookPlan
 from compositor.ports import HookRunner
 from compositor.runtime.events import Watcher
+from compositor.runtime.hook_derived import as_refusals, derived_event
 from compositor.runtime.hook_firing import Firing, HookFacts
 from compositor.types.attachments import Attachment, TextAttachment
 from compositor.types.tools import OutcomeKind, ToolCall, ToolOutcome
@@ -67,10 +68,25 @@ class Hooks:
 
     async def before_call(self, call: ToolCall) -> HookAnswer:
         """The joined answer of all hooks on a call about to be judged; they run side by side on the same input."""
-        reports = await self.firing.fire("PreToolUse", _call_fields(call), call)
+        reports = (*await self.firing.fire("PreToolUse", _call_fields(call), call), *await self._derived(call))
         # Its block is the gate's business; here only what it tells.
         self.firing.take_in(reports)
         return plan_answer(reports, self.firing.plan.on_failure, interactive=self._interactive)
+
+    async def _derived(self, call: ToolCall) -> Sequence[HookReport]:
+        """What hooks say of the event that the call stands for: a task, a worktree."""
+        derived = derived_event(call.name, json.loads(bytes(call.input)))
+        if derived is None:
+            return ()
+        event, fields = derived
+        return as_refusals(event, await self.firing.fire(event, fields, call))
+
+    async def on_switch(self, before: str, after: str, source: str) -> str | None:
+        """Why the session may not go on with another model, `None` when it may."""
+        return await self.firing.tell("PreModelSwitch", _switch_fields(before, after, source))
+
+    async def on_switched(self, before: str, after: str, source: str) -> None:
+        await self.firing.tell("PostModelSwitch", _switch_fields(before, after, source))
 
     async def before_question(self, call: ToolCall, reason: str) -> HookAnswer:
         """The joined answer of all hooks on a call that a person is about to be asked about; the person is told that it waits."""
@@ -192,6 +208,10 @@ class Hooks:
     async def _instructions(self, path: str, level: str, reason: str) -> None:
         fields = {"file_path": path, "memory_type": level.capitalize(), "load_reason": reason}
         await self.firing.tell("InstructionsLoaded", fields)
+
+
+def _switch_fields(before: str, after: str, source: str) -> dict[str, Any]:
+    return {"from_model": before, "to_model": after, "requested_model": after, "source": source}
 
 
 def _call_fields(call: ToolCall) -> dict[str, Any]:
