@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from compositor.cli.terminal import fitted
+from compositor.cli.terminal import fitted, printable
 
 
 class Terminal(io.StringIO):
@@ -37,3 +37,12 @@ def test_breaks_of_the_text_itself_stay() -> None:
 def test_a_path_is_never_cut() -> None:
     path = "/" + "x" * 80
     assert path in fitted(f"at {path} it is", Terminal(), indent=4)
+
+
+def test_nothing_that_is_said_can_steer_a_terminal() -> None:
+    said = "plain\ttext\n\x1b]0;mine\x07\x1b[2Jgone\r\x9b1m"
+    shown = printable(said, Terminal())
+    assert not any(ord(char) < 32 and char not in "\t\n" for char in shown)
+    assert "\x9b" not in shown
+    assert shown.startswith("plain\ttext\n")
+    assert printable(said, io.StringIO()) == said

@@ -5,6 +5,7 @@ Decides where lines are broken: on a terminal between words, in a pipe or a file
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 from typing import TextIO
@@ -16,6 +17,14 @@ def fitted(text: str, stream: TextIO, *, indent: int) -> str:
         return text
     width = shutil.get_terminal_size().columns
     return "\n".join("\n".join(_wrapped(line, width, " " * indent)) for line in text.split("\n"))
+
+
+def printable(text: str, stream: TextIO) -> str:
+    """`text` for a person's terminal: what a model, a file or a server says cannot move its cursor or speak in its name. A pipe gets it as it is."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text) if stream.isatty() else text
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def _wrapped(line: str, width: int, indent: str) -> list[str]:

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from compositor.cli.report import diagnostic_lines, marker_lines, region_lines
-from compositor.cli.terminal import fitted
+from compositor.cli.terminal import fitted, printable
 from compositor.context.cache.forecast import headline
 from compositor.runtime.events import (
     AgentEnded,
@@ -108,10 +108,10 @@ class TextWatcher:
         """One line beside the answer."""
         self._end_line()
         stream = sys.stdout if self._detailed else sys.stderr
-        click.echo(fitted(line, stream, indent=4), file=stream)
+        click.echo(fitted(printable(line, stream), stream, indent=4), file=stream)
 
     def _text(self, text: str) -> None:
-        click.echo(text, nl=False)
+        click.echo(printable(text, sys.stdout), nl=False)
         self._mid_line = not text.endswith("\n")
 
     def _end_line(self) -> None:
