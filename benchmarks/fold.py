@@ -10,7 +10,7 @@ import hashlib
 
 import msgspec
 
-from benchmarks.measure import Row, best_of
+from benchmarks.measure import Row, best_of, best_of_each
 from compositor.context.explain import spans
 from compositor.context.finish import finish
 from compositor.context.prefix import empty_prefix, extend
@@ -42,11 +42,11 @@ def rows() -> list[Row]:
 
 def _rows_for(entries: tuple[TranscriptEntry, ...]) -> list[Row]:
     count = len(entries)
-    rounds = 5 if count > 5_000 else 9
-    floor = best_of(rounds, lambda: _bare(entries))
+    rounds = 9 if count > 5_000 else 25
     encode_and_hash = f"encode + sha256 of {count:,} messages"
-    cold = best_of(rounds, lambda: _cold(entries))
-    with_spans = best_of(rounds, lambda: spans(_cold(entries)))
+    floor, cold, with_spans = best_of_each(
+        rounds, lambda: _bare(entries), lambda: _cold(entries), lambda: spans(_cold(entries))
+    )
     more = min(_turns(entries) for _ in range(rounds))
     return [
         Row(name=f"cold compile, {count:,} messages", value=cold, floor=floor, floor_name=encode_and_hash),
