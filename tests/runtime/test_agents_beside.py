@@ -10,7 +10,7 @@ import pytest
 
 from compositor.config.flags import Flags
 from compositor.loop.effects import EndReason
-from compositor.runtime.events import AgentEnded, AgentWorked
+from compositor.runtime.events import AgentEnded, AgentWorked, RequestStarted
 from tests.runtime.long_run import LongRun
 from tests.runtime.working import (
     BESIDE,
@@ -35,11 +35,16 @@ async def test_a_report_from_the_background_comes_once_with_the_next_request(tmp
     run = LongRun(tmp_path, f"turns:\n{script}")
     run.route = lambda transport: Apart(transport, BESIDE, after=3)
     agent_file(run, "tiny")
+    sent: list[int] = []
+    run.listeners.append(
+        lambda event: sent.append(len(run.of(RequestStarted))) if isinstance(event, AgentEnded) else None
+    )
     async with run.opened(with_services=True) as agent:
         result = await agent.submit("Go on meanwhile.")
     assert result.text == "Done."
     told = [plain(body).count("The late report.") for body in run.bodies()]
     assert told[:3] == [0, 0, 0]
+    assert told.index(1) == sent[0], "the very next request behind its end"
     assert told[-1] == 1
     assert sorted(told) == told
     assert "A background task, not the user, says:" in plain(run.bodies()[-1])
