@@ -260,3 +260,15 @@ async def test_a_client_of_the_sdk_interrupts_changes_the_mode_and_goes_on(optio
         third = [one async for one in client.receive_response()]
         assert third[0].data["permissionMode"] == "acceptEdits"
         assert third[-1].permission_denials == []
+
+
+async def test_a_client_of_the_sdk_goes_on_with_another_model(options: ClaudeAgentOptions) -> None:
+    async with ClaudeSDKClient(played(options, HELLO, HELLO)) as client:
+        await client.query("first")
+        first = [one async for one in client.receive_response()]
+        await client.set_model("claude-haiku-4-5")
+        await client.query("second")
+        second = [one async for one in client.receive_response()]
+    spoken = [[one.model for one in found if isinstance(one, AssistantMessage)] for found in (first, second)]
+    assert spoken[0] != spoken[1]
+    assert set(spoken[1]) == {"claude-haiku-4-5"}

@@ -189,6 +189,13 @@ class Conversing:
     async def _set_mode(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"mode": self._change_mode(str(fields.get("mode")))}
 
+    async def _set_model(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Another model from the next prompt on; without a name the one that the run began with. Only between turns."""
+        if self._is_busy:
+            raise UsageError("a turn is under way", hint="Interrupt it first")
+        name = fields.get("model") or self._opened.contract.model
+        return {"model": await self._session().agent.switch_model(str(name))}
+
     async def _servers(self, _fields: Mapping[str, Any]) -> Mapping[str, Any]:
         return await server_report(self._opened, self._session())
 
@@ -223,6 +230,7 @@ _ANSWERS: Mapping[str, Callable[[Conversing, Mapping[str, Any]], Awaitable[Mappi
     "mcp_status": Conversing._servers,  # noqa: SLF001
     "get_context_usage": Conversing._window,  # noqa: SLF001
     "rewind_files": Conversing._rewind,  # noqa: SLF001
+    "set_model": Conversing._set_model,  # noqa: SLF001
     "set_permission_mode": Conversing._set_mode,  # noqa: SLF001
 }
 
