@@ -82,7 +82,6 @@ class Recorder:
         self._request: _Request | None = None
         self._calls: dict[str, Span] = {}
         self._before: Compiled | None = None
-        self._model: str | None = None
         self._warned = False
 
     def __call__(self, event: AgentEvent) -> None:
@@ -153,10 +152,11 @@ class Recorder:
                 **_usage_attributes(result.usage),
             }
         )
-        price = None if self._model is None else self._facts.price_of(self._model)
-        if price is not None:
+        prices = [self._facts.price_of(model) for model in result.models]
+        costs = [cost(usage, price) for usage, price in zip(result.usages, prices, strict=True) if price is not None]
+        if costs and len(costs) == len(prices):
             # Of every request that was answered, also those whose answer was cut and asked for once more.
-            turn.set_attribute(names.COST, sum(cost(usage, price) for usage in result.usages))
+            turn.set_attribute(names.COST, sum(costs))
         if result.reason not in _GOOD:
             turn.set_attribute(names.ERROR_TYPE, result.reason.value)
             turn.set_status(Status(StatusCode.ERROR))
@@ -185,7 +185,6 @@ class Recorder:
         span = self._tracer.start_span(
             f"chat {options.model}", context=self._inside(self._turn), kind=SpanKind.CLIENT, attributes=attributes
         )
-        self._model = options.model
         self._request = _Request(span=span, model=options.model, begun=time.monotonic())
         price = self._facts.price_of(options.model)
         for part in contributions(compiled, self._before):

@@ -61,6 +61,7 @@ def test_a_failure_keeps_the_output_and_the_code(session: Any) -> None:
         ("diff a b", 1, "the files differ"),
         ("[ -f x ]", 1, "the condition is false"),
         ("test -f x", 1, "the condition is false"),
+        ("cd src\ngrep x a\n", 1, "no match"),
         ("grep x a", 2, None),
         ("grep x a | false", 1, None),
         ("git commit", 1, None),

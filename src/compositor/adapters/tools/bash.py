@@ -160,11 +160,14 @@ def start_background(
 
 
 def exit_meaning(command: str, code: int) -> str | None:
-    """What exit code 1 says when it is an answer and no failure; `None` otherwise. Only words a result, decides no permission."""
+    """What exit code 1 says when it is an answer and no failure; `None` otherwise. Only words a result, decides no permission.
+
+    Of several lines the last one counts.
+    """
     if code != 1:
         return None
     try:
-        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer = shlex.shlex(command.rstrip().rpartition("\n")[2], posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
         words = list(lexer)
     except ValueError:
